@@ -22,6 +22,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "base/input_file.h"
+#include "base/openssl_pointers.h"
 #include "base/status_macros.h"
 
 namespace wavetune {
@@ -29,17 +30,6 @@ namespace {
 
 // A bundle of all public authorities has some 250 KiB.
 constexpr size_t kMostPemBytes = size_t{1} << 20;
-
-template <auto kFree>
-struct FreeWith {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
-using CertificatePtr = std::unique_ptr<X509, FreeWith<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
 
 BioPtr ReadsFrom(const std::string& pem) {
   return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));

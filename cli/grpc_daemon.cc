@@ -128,10 +128,33 @@ absl::Status ReadStream(const Socket& socket, grpc::ClientContext* context,
 }
 
 // An older daemon lacks the method that was called.
-absl::Status SayIfOlder(absl::Status status) {
+absl::Status SayIfOlder(absl::Status status, absl::string_view lacks = "") {
   if (!absl::IsUnimplemented(status)) return status;
-  return absl::FailedPreconditionError(
-      "the daemon is older than this command: upgrade wavetuned");
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the daemon is older than this command", lacks, ": upgrade wavetuned"));
+}
+
+// Calls a method of one answer.
+template <typename Response, typename Stub, typename Method, typename Request>
+absl::StatusOr<Response> CallOn(const Socket& socket, Stub& stub, Method method,
+                                const Request& request) {
+  grpc::ClientContext context;
+  socket.SetDeadline(&context);
+  Response response;
+  RETURN_IF_ERROR(socket.Convert(
+      (stub.*method)(&context, WithoutForeignText(request), &response)));
+  return response;
+}
+
+// The same of a method that older daemons lack.
+template <typename Response, typename Stub, typename Method, typename Request>
+absl::StatusOr<Response> CallNewer(const Socket& socket, Stub& stub,
+                                   Method method, const Request& request,
+                                   absl::string_view lacks = "") {
+  absl::StatusOr<Response> response =
+      CallOn<Response>(socket, stub, method, request);
+  if (!response.ok()) return SayIfOlder(response.status(), lacks);
+  return response;
 }
 
 class GrpcReader : public StatusReader, public TableReader {
@@ -188,10 +211,8 @@ class GrpcReader : public StatusReader, public TableReader {
   }
   absl::StatusOr<v1::ListEventsResponse> ListEvents(
       const v1::ListEventsRequest& request) override {
-    auto response = Call<v1::ListEventsResponse>(
-        *status_, &v1::StatusService::Stub::ListEvents, request);
-    if (!response.ok()) return SayIfOlder(response.status());
-    return response;
+    return CallNewer<v1::ListEventsResponse>(
+        socket_, *status_, &v1::StatusService::Stub::ListEvents, request);
   }
   absl::Status WatchEvents(
       const v1::WatchEventsRequest& request,
@@ -213,29 +234,21 @@ class GrpcReader : public StatusReader, public TableReader {
   }
   absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
       const v1::ListTableHistoryRequest& request) override {
-    auto response = Call<v1::ListTableHistoryResponse>(
-        *tables_, &v1::TableService::Stub::ListTableHistory, request);
-    if (!response.ok()) return SayIfOlder(response.status());
-    return response;
+    return CallNewer<v1::ListTableHistoryResponse>(
+        socket_, *tables_, &v1::TableService::Stub::ListTableHistory, request);
   }
   absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
       const v1::ListRejectedTablesRequest& request) override {
-    auto response = Call<v1::ListRejectedTablesResponse>(
-        *tables_, &v1::TableService::Stub::ListRejectedTables, request);
-    if (!response.ok()) return SayIfOlder(response.status());
-    return response;
+    return CallNewer<v1::ListRejectedTablesResponse>(
+        socket_, *tables_, &v1::TableService::Stub::ListRejectedTables,
+        request);
   }
 
  private:
   template <typename Response, typename Stub, typename Method, typename Request>
   absl::StatusOr<Response> Call(Stub& stub, Method method,
                                 const Request& request) {
-    grpc::ClientContext context;
-    socket_.SetDeadline(&context);
-    Response response;
-    RETURN_IF_ERROR(socket_.Convert(
-        (stub.*method)(&context, WithoutForeignText(request), &response)));
-    return response;
+    return CallOn<Response>(socket_, stub, method, request);
   }
 
   Socket socket_;
@@ -252,21 +265,16 @@ class GrpcJobControl : public JobControl {
 
   absl::StatusOr<v1::ReprofileResponse> Reprofile(
       const v1::ReprofileRequest& request) override {
-    grpc::ClientContext context;
-    socket_.SetDeadline(&context);
-    v1::ReprofileResponse response;
-    RETURN_IF_ERROR(socket_.Convert(
-        admin_->Reprofile(&context, WithoutForeignText(request), &response)));
-    return response;
+    return CallOn<v1::ReprofileResponse>(
+        socket_, *admin_, &v1::AdminService::Stub::Reprofile, request);
   }
   absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
-    grpc::ClientContext context;
-    socket_.SetDeadline(&context);
     v1::CancelJobRequest request;
     request.set_id(id);
-    v1::CancelJobResponse response;
-    RETURN_IF_ERROR(
-        socket_.Convert(admin_->CancelJob(&context, request, &response)));
+    ASSIGN_OR_RETURN(
+        const v1::CancelJobResponse response,
+        CallOn<v1::CancelJobResponse>(
+            socket_, *admin_, &v1::AdminService::Stub::CancelJob, request));
     return response.job();
   }
   absl::Status WatchJob(
@@ -318,12 +326,7 @@ class GrpcTableControl : public TableControl {
  private:
   template <typename Response, typename Method, typename Request>
   absl::StatusOr<Response> Call(Method method, const Request& request) {
-    grpc::ClientContext context;
-    socket_.SetDeadline(&context);
-    Response response;
-    RETURN_IF_ERROR(SayIfOlder(socket_.Convert(
-        (*admin_.*method)(&context, WithoutForeignText(request), &response))));
-    return response;
+    return CallNewer<Response>(socket_, *admin_, method, request);
   }
 
   const Socket socket_;
@@ -368,18 +371,8 @@ class GrpcWorkloadControl : public WorkloadControl {
   template <typename Response, typename Stub, typename Method, typename Request>
   static absl::StatusOr<Response> Call(const Socket& socket, Stub& stub,
                                        Method method, const Request& request) {
-    grpc::ClientContext context;
-    socket.SetDeadline(&context);
-    Response response;
-    const absl::Status status = socket.Convert(
-        (stub.*method)(&context, WithoutForeignText(request), &response));
-    if (absl::IsUnimplemented(status)) {
-      return absl::FailedPreconditionError(
-          "the daemon is older than this command and knows no workloads: "
-          "upgrade wavetuned");
-    }
-    RETURN_IF_ERROR(status);
-    return response;
+    return CallNewer<Response>(socket, stub, method, request,
+                               " and knows no workloads");
   }
 
   const Socket reader_;

@@ -236,7 +236,7 @@ class Daemon::Impl {
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         judge_(&devices_, &kernels_),
-        staleness_(&tables_, &judge_, [](const std::string&) {}),
+        staleness_(&tables_, &judge_),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),

@@ -4,25 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-
 namespace wavetune {
-namespace {
-
-constexpr size_t kShownDigits = 16;
-
-std::string Line(const TableRecord& table, const std::string& reason) {
-  const std::string subject = absl::StrCat(
-      "table ", table.digest.substr(0, kShownDigits), " of kernel \"",
-      table.key.kernel, "\" (", table.device_label, ")");
-  if (reason.empty()) return absl::StrCat(subject, " is current again");
-  return absl::StrCat(subject, " is STALE, it serves on: ", reason,
-                      ". Profile it anew: wavetune reprofile --kernel ",
-                      table.key.kernel);
-}
-
-}  // namespace
-
 void StalenessWatch::Look() {
   const std::shared_ptr<const TableSnapshot> serving = tables_->snapshot();
   const std::vector<std::string> now = judge_->StaleReasons(*serving);
@@ -32,10 +14,7 @@ void StalenessWatch::Look() {
     const auto key = std::pair(table.key, table.digest);
     const auto before = reasons_.find(key);
     const std::string was = before == reasons_.end() ? "" : before->second;
-    if (now[i] != was) {
-      log_(Line(table, now[i]));
-      tables_->Remark(table, now[i]);
-    }
+    if (now[i] != was) tables_->Remark(table, now[i]);
     next[key] = now[i];
   }
   reasons_ = std::move(next);

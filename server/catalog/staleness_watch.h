@@ -2,13 +2,12 @@
 //
 // What makes it so (another driver, another compiler, an edited source) happens
 // outside of the daemon, so somebody has to look: each Look compares with the
-// one before, writes a line for each change and tells those who watch tables.
+// one before and tells those who watch tables of each change.
 //
 // Thread safety: one Look at a time.
 #ifndef WAVETUNE_SERVER_CATALOG_STALENESS_WATCH_H_
 #define WAVETUNE_SERVER_CATALOG_STALENESS_WATCH_H_
 
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,11 +19,9 @@ namespace wavetune {
 
 class StalenessWatch {
  public:
-  using LogLine = std::function<void(const std::string&)>;
-
-  // All outlive the watch.
-  StalenessWatch(TableCatalog* tables, const TableJudge* judge, LogLine log)
-      : tables_(tables), judge_(judge), log_(std::move(log)) {}
+  // Both outlive the watch.
+  StalenessWatch(TableCatalog* tables, const TableJudge* judge)
+      : tables_(tables), judge_(judge) {}
 
   // Cannot fail.
   void Look();
@@ -32,7 +29,6 @@ class StalenessWatch {
  private:
   TableCatalog* const tables_;
   const TableJudge* const judge_;
-  const LogLine log_;
   std::map<std::pair<ProfileKey, std::string>, std::string> reasons_;
 };
 

@@ -10,6 +10,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/catalog/event_texts.h"
 #include "server/jobs/fake_measurement_executor.h"
 #include "server/jobs/fake_profiling.h"
 #include "server/store/fake_stores.h"
@@ -30,6 +31,13 @@ class StalenessWatchTest : public ::testing::Test {
     const auto payload =
         EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
     ASSERT_TRUE(tables_.Promote({.key = key}, *payload).ok());
+    // As the daemon has it logged.
+    changes_ = tables_
+                   .Subscribe(tables_.snapshot()->revision,
+                              [this](const TableChange& change) {
+                                log_.push_back(EventOf(change).text);
+                              })
+                   .handle;
   }
 
   void SetDriver(const std::string& driver) {
@@ -48,9 +56,8 @@ class StalenessWatchTest : public ::testing::Test {
   FakeKernelCatalog kernels_;
   TableJudge judge_{&devices_, &kernels_};
   std::vector<std::string> log_;
-  StalenessWatch watch_{&tables_, &judge_, [this](const std::string& line) {
-                          log_.push_back(line);
-                        }};
+  StalenessWatch watch_{&tables_, &judge_};
+  TableCatalog::Handle changes_;
 };
 
 TEST_F(StalenessWatchTest, SaysNothingOfACurrentTable) {

@@ -13,20 +13,11 @@
 #include <cstdlib>
 
 #include "absl/strings/str_join.h"
+#include "base/openssl_pointers.h"
 
 namespace wavetune::testing {
 namespace {
 
-template <auto kFree>
-struct FreeWith {
-  template <typename T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
-using CertificatePtr = std::unique_ptr<X509, FreeWith<X509_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
 using ExtensionPtr =
     std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
 
