@@ -18,7 +18,7 @@ namespace wavetune {
 absl::StatusOr<gid_t> FindGroup(const std::string& name);
 
 // Returns a group's name, or its number where it has none. Cannot fail.
-std::string GroupName(gid_t group);
+std::string GroupName(gid_t id);
 
 }  // namespace wavetune
 
