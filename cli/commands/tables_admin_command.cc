@@ -32,6 +32,10 @@ std::string HowText(const v1::TableInfo& info) {
       return absl::StrCat("profiled (job ", info.job_id(), ")");
     case v1::ROLLED_BACK:
       return "rolled back";
+    case v1::CARRIED_OVER:
+      return absl::StrCat("carried over (job ", info.job_id(), ")");
+    case v1::IMPORTED:
+      return "imported";
     default:
       return "not recorded";
   }

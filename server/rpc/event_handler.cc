@@ -14,8 +14,8 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kStoreUsable) ==
-                  v1::Event::STORE_USABLE,
+static_assert(static_cast<int>(EventKind::kConfigReloaded) ==
+                  v1::Event::CONFIG_RELOADED,
               "kinds have the same numbers");
 
 v1::Event EventToProto(const EventRecord& event) {

@@ -66,6 +66,10 @@ v1::Promotion ToProto(PromotionKind how) {
       return v1::PROFILED;
     case PromotionKind::kRolledBack:
       return v1::ROLLED_BACK;
+    case PromotionKind::kCarriedOver:
+      return v1::CARRIED_OVER;
+    case PromotionKind::kImported:
+      return v1::IMPORTED;
     case PromotionKind::kNotRecorded:
       break;
   }
@@ -168,6 +172,7 @@ v1::TableInfo TableRecordToProto(const TableRecord& record,
   proto.set_job_id(record.job_id);
   proto.set_by(record.by);
   proto.set_why(record.why);
+  proto.set_unverified(record.unverified);
   return proto;
 }
 

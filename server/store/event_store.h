@@ -35,6 +35,13 @@ enum class EventKind {
   kJobEnded,
   kStoreProblem,
   kStoreUsable,
+  kCanaryResult,  // What a canary found, and what is done about it.
+  kCarriedOver,
+  kImported,
+  kSlowDevice,  // It deviates from others of its class.
+  kHotDevice,   // It throttles because it is hot.
+  kDeviceUsable,
+  kConfigReloaded,
 };
 
 struct EventRecord {

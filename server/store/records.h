@@ -66,6 +66,8 @@ enum class PromotionKind {
   kNotRecorded,  // By a daemon that did not write it down.
   kProfiled,     // By a job that measured, fitted and verified it.
   kRolledBack,   // It had served before, and an operator chose it again.
+  kCarriedOver,  // Measured in another environment; found to hold in this one.
+  kImported,     // An operator brought it from elsewhere.
 };
 
 // Identity and headline facts of a stored table.
@@ -89,6 +91,7 @@ struct TableRecord {
   uint64_t job_id = 0;  // That promoted it; 0: none, or not recorded.
   std::string by;       // Who asked for it: a user's number, or kDaemonUser.
   std::string why;  // The outcome of verification, or the operator's reason.
+  bool unverified = false;  // Imported, and nothing here has measured it.
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };

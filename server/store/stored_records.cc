@@ -117,19 +117,15 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_job_id(record.job_id);
   stored.set_by(record.by);
   stored.set_why(record.why);
+  stored.set_unverified(record.unverified);
   return stored;
 }
 
 // A later daemon's may be one that this one does not know.
 PromotionKind OriginFromStored(int32_t how) {
-  switch (how) {
-    case static_cast<int32_t>(PromotionKind::kProfiled):
-      return PromotionKind::kProfiled;
-    case static_cast<int32_t>(PromotionKind::kRolledBack):
-      return PromotionKind::kRolledBack;
-    default:
-      return PromotionKind::kNotRecorded;
-  }
+  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kImported);
+  return how >= 0 && how <= kLast ? static_cast<PromotionKind>(how)
+                                  : PromotionKind::kNotRecorded;
 }
 
 TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
@@ -148,7 +144,8 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .how = OriginFromStored(stored.how()),
           .job_id = stored.job_id(),
           .by = stored.by(),
-          .why = stored.why()};
+          .why = stored.why(),
+          .unverified = stored.unverified()};
 }
 
 // Sets what a job was asked to do.

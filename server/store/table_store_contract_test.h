@@ -80,6 +80,7 @@ TEST_P(TableStoreContractTest, KeepsWhoPromotedATableAndWhy) {
   record.job_id = 7;
   record.by = "1000";
   record.why = "1.2 times as fast";
+  record.unverified = true;
   const TableRecord stored = store().Promote(record, "x").value();
   EXPECT_EQ(stored.by, "1000");
   EXPECT_THAT(store().ListServing().value(), ElementsAre(stored));
