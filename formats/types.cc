@@ -185,6 +185,7 @@ DeviceState DeviceStateFromProto(const v1::DeviceState& proto) {
   state.own_workers = proto.own_workers();
   state.power_limit_w = proto.power_limit_w();
   state.busy = proto.busy();
+  state.temperature_c = proto.temperature_c();
   return state;
 }
 
@@ -204,6 +205,7 @@ v1::DeviceState DeviceStateToProto(const DeviceState& state) {
   proto.set_own_workers(state.own_workers);
   proto.set_power_limit_w(state.power_limit_w);
   proto.set_busy(state.busy);
+  proto.set_temperature_c(state.temperature_c);
   return proto;
 }
 

@@ -128,7 +128,8 @@ TEST(DeviceStateConversionTest, KnownAndUnknownComeBackAsTheyWere) {
                              .memory_total_bytes = 5,
                              .own_workers = 6,
                              .power_limit_w = 7,
-                             .busy = "x"};
+                             .busy = "x",
+                             .temperature_c = 8};
   EXPECT_EQ(DeviceStateFromProto(DeviceStateToProto(state)), state);
 }
 

@@ -50,7 +50,8 @@ struct DeviceState {
   int64_t memory_total_bytes = 0;
   int32_t own_workers = 0;
   int32_t power_limit_w = 0;
-  std::string busy;  // Why profiling keeps off; empty: it need not.
+  std::string busy;           // Why profiling keeps off; empty: it need not.
+  int32_t temperature_c = 0;  // 0: unknown.
 
   friend bool operator==(const DeviceState&, const DeviceState&) = default;
 };

@@ -124,6 +124,13 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_finished_at_us(record.finished_at_us);
   proto.set_digest(record.digest);
   proto.set_seconds_left(record.seconds_left);
+  proto.mutable_device_uuids()->Assign(record.device_uuids.begin(),
+                                       record.device_uuids.end());
+  proto.set_silicon_key(record.key.silicon_key);
+  proto.set_waits_for(record.waits_for);
+  proto.set_waits_since_us(record.waits_since_us);
+  proto.set_priority(record.priority);
+  proto.set_whole_class(record.whole_class);
   proto.set_not_meant_for_device(record.not_meant_for_device);
   proto.set_throttled_samples(record.throttled_samples);
   proto.set_even_if_busy(record.even_if_busy);

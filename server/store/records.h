@@ -135,7 +135,10 @@ struct JobRecord {
   uint64_t id = 0;
   JobKind kind = JobKind::kReprofile;
   std::string kernel;
-  std::string device_uuid;
+  std::string device_uuid;  // Of a class: the first of its devices.
+  // May use every device of its class that is idle and healthy.
+  bool whole_class = false;
+  int32_t priority = 0;  // Higher ones go first.
   std::string reason;
   std::string by;  // Who asked for it: a user's number, or kDaemonUser.
   // What it was asked to do.
@@ -167,6 +170,11 @@ struct JobRecord {
   int64_t throttled_samples = 0;  // Of them.
   double device_time_us = 0;
   double seconds_left = -1;
+  std::vector<std::string> device_uuids;  // That measured for it.
+  // Why nothing is measured just now, for people, and since when (since the
+  // Unix epoch; 0: it does not wait). Not stored.
+  std::string waits_for;
+  int64_t waits_since_us = 0;
   std::string message;
   // What the fit has to say against its table, the worst first.
   std::vector<std::string> notes;

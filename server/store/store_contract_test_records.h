@@ -65,6 +65,8 @@ inline JobRecord TestJob() {
   job.kind = JobKind::kMeasure;
   job.kernel = "gemm_f32";
   job.device_uuid = "GPU-1";
+  job.whole_class = true;
+  job.priority = -3;
   job.reason = "driver upgrade";
   job.budget_s = 60;
   job.samples_per_candidate = 8;
@@ -91,6 +93,7 @@ inline JobRecord TestJob() {
   job.throttled_samples = 2;
   job.device_time_us = 4.5;
   job.seconds_left = 6.5;
+  job.device_uuids = {"GPU-2", "GPU-1"};
   job.message = "cancelled";
   job.notes = {"bounds are wide"};
   job.excluded = {TestCandidate(256, "hung", "causal")};

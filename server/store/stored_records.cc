@@ -153,6 +153,8 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_kind(EnumToStored(record.kind));
   stored.set_kernel(record.kernel);
   stored.set_device_uuid(record.device_uuid);
+  stored.set_whole_class(record.whole_class);
+  stored.set_priority(record.priority);
   stored.set_reason(record.reason);
   stored.set_by(record.by);
   stored.set_budget_s(record.budget_s);
@@ -180,6 +182,8 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
                    EnumFromStored(stored.kind(), JobKind::kMeasure));
   record.kernel = stored.kernel();
   record.device_uuid = stored.device_uuid();
+  record.whole_class = stored.whole_class();
+  record.priority = stored.priority();
   record.reason = stored.reason();
   record.by = stored.by();
   record.budget_s = stored.budget_s();
@@ -215,6 +219,8 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_throttled_samples(record.throttled_samples);
   stored.set_device_time_us(record.device_time_us);
   stored.set_seconds_left(record.seconds_left);
+  stored.mutable_device_uuids()->Assign(record.device_uuids.begin(),
+                                        record.device_uuids.end());
   stored.set_message(record.message);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   for (const CandidateRecord& candidate : record.excluded) {
@@ -237,6 +243,8 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   record.throttled_samples = stored.throttled_samples();
   record.device_time_us = stored.device_time_us();
   record.seconds_left = stored.seconds_left();
+  record.device_uuids.assign(stored.device_uuids().begin(),
+                             stored.device_uuids().end());
   record.message = stored.message();
   record.notes.assign(stored.notes().begin(), stored.notes().end());
   for (const v1::StoredCandidate& excluded : stored.excluded()) {
