@@ -293,6 +293,7 @@ class Daemon::Impl {
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       staleness_.Look();
+      events_.TellHeldBack();
       ExpectDefaultFaults();
       size_t ended = 0;
       for (StreamSet* streams : AllStreams()) ended += streams->TakeEnded();
@@ -345,6 +346,7 @@ class Daemon::Impl {
     }
     surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();
+    events_.TellHeldBack(/*all=*/true);
     events_.Save().IgnoreError();  // What failed was logged when it happened.
   }
 
@@ -678,10 +680,11 @@ class Daemon::Impl {
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Several, so that
   // reports of use, which anybody may send, never keep an operator waiting, and
-  // what is only read waits for no fsync.
-  WorkQueue writes_{kMostWaiting, kMostOfUser};
-  WorkQueue reads_{kMostWaiting, kMostOfUser};
+  // what is only read waits for no fsync. What the others do may become events,
+  // which the first stores: it goes after them.
   WorkQueue usage_writes_{kMostWaiting, kMostOfUser};
+  WorkQueue reads_{kMostWaiting, kMostOfUser};
+  WorkQueue writes_{kMostWaiting, kMostOfUser};
 };
 
 Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

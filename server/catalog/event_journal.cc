@@ -13,6 +13,27 @@ namespace {
 // Events that are looked at for repeats; more are told without.
 constexpr size_t kMostCompared = 1024;
 
+// Of kinds that end each other the first.
+EventKind Beginning(EventKind kind) {
+  switch (kind) {
+    case EventKind::kDeviceDetached:
+      return EventKind::kDeviceAttached;
+    case EventKind::kTableCurrent:
+      return EventKind::kTableStale;
+    case EventKind::kUnpinned:
+      return EventKind::kPinned;
+    case EventKind::kStoreUsable:
+      return EventKind::kStoreProblem;
+    default:
+      return kind;
+  }
+}
+
+void AppendUntold(EventRecord& event, int64_t untold) {
+  absl::StrAppend(&event.text, " (", untold, untold == 1 ? " time" : " times",
+                  " more since it was last told)");
+}
+
 }  // namespace
 
 bool EventFilter::Wants(const EventRecord& event) const {
@@ -33,26 +54,39 @@ absl::Status EventJournal::Load() {
   if (store_ == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(const uint64_t last, store_->LastId());
   std::lock_guard lock(mutex_);
-  last_id_ = std::max(last_id_, last);
+  last_id_ = std::max(last_id_, last) + kSkippedIds;
   return absl::OkStatus();
 }
 
-bool EventJournal::IsTold(EventRecord& event) {
-  const Sameness key(event.kind, event.kernel, event.device_uuid, event.digest,
-                     event.job_id);
-  const auto it = told_.find(key);
+EventJournal::Topic EventJournal::TopicOf(const EventRecord& event) {
+  return {
+      Beginning(event.kind), event.kernel, event.device_uuid, event.silicon_key,
+      event.digest,          event.job_id, event.by};
+}
+
+bool EventJournal::IsPausing(const Told& told, EventKind kind, int64_t now_us) {
+  const auto at = told.at_us.find(kind);
   // A clock that was set back ends the pause.
-  if (it != told_.end() && event.at_us >= it->second.at_us &&
-      event.at_us - it->second.at_us < kRepeatUs) {
-    ++it->second.untold;
+  return at != told.at_us.end() && now_us >= at->second &&
+         now_us - at->second < kRepeatUs;
+}
+
+bool EventJournal::IsTold(EventRecord& event) {
+  Topic topic = TopicOf(event);
+  if (told_.size() >= kMostCompared && !told_.contains(topic)) {
+    TellHeld(/*all=*/true);
+    told_.clear();
+  }
+  Told& told = told_[std::move(topic)];
+  if (IsPausing(told, event.kind, event.at_us)) {
+    ++told.untold;
+    told.held = event;
     return false;
   }
-  if (it != told_.end() && it->second.untold > 0) {
-    absl::StrAppend(&event.text, " (", it->second.untold,
-                    " times more since it was last told)");
-  }
-  if (told_.size() >= kMostCompared) told_.clear();
-  told_[key] = {.at_us = event.at_us};
+  if (told.untold > 0) AppendUntold(event, told.untold);
+  told.untold = 0;
+  told.held.reset();  // This one is newer.
+  told.at_us[event.kind] = event.at_us;
   return true;
 }
 
@@ -60,7 +94,36 @@ void EventJournal::Record(EventRecord event) {
   std::lock_guard order(order_mutex_);
   event.at_us = clock_->NowUs();
   event.text = ShortenedText(event.text, kMaxTextBytes);
-  if (!IsTold(event)) return;
+  if (IsTold(event)) Tell(std::move(event));
+}
+
+void EventJournal::TellHeldBack(bool all) {
+  std::lock_guard order(order_mutex_);
+  TellHeld(all);
+}
+
+void EventJournal::TellHeld(bool all) {
+  const int64_t now_us = clock_->NowUs();
+  std::vector<EventRecord> due;
+  for (auto& [topic, told] : told_) {
+    if (!told.held || (!all && IsPausing(told, told.held->kind, now_us)))
+      continue;
+    EventRecord event = *std::exchange(told.held, std::nullopt);
+    // It is told itself.
+    if (told.untold > 1) AppendUntold(event, told.untold - 1);
+    told.untold = 0;
+    told.at_us[event.kind] = now_us;
+    due.push_back(std::move(event));
+  }
+  // At the time when each happened, in the order of these.
+  std::stable_sort(due.begin(), due.end(),
+                   [](const EventRecord& a, const EventRecord& b) {
+                     return a.at_us < b.at_us;
+                   });
+  for (EventRecord& event : due) Tell(std::move(event));
+}
+
+void EventJournal::Tell(EventRecord event) {
   std::vector<Handle> listeners;
   bool save = false;
   {
@@ -111,7 +174,7 @@ absl::StatusOr<std::vector<EventRecord>> EventJournal::List(
       if (!take(*it)) return events;
     }
   }
-  if (store_ != nullptr) RETURN_IF_ERROR(store_->Visit(take));
+  if (store_ != nullptr) RETURN_IF_ERROR(store_->Visit(filter.after_id, take));
   return events;
 }
 

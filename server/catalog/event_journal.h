@@ -2,8 +2,9 @@
 //
 // Whoever records an event waits for no disk: events are stored later, and wait
 // in memory while nothing can be stored. Events are news, not state: of the
-// same one that repeats within seconds the first is told, and the next that is
-// told says how many were not.
+// same one that repeats within seconds the first is told at once, and the last
+// of the others after the pause, with how many there were. So what was told
+// last of something is true within a pause.
 //
 //   EventJournal journal(&store, &clock, later, log);
 //   RETURN_IF_ERROR(journal.Load());
@@ -55,6 +56,9 @@ class EventJournal {
   static constexpr size_t kMostUnsaved = 1024;
   // The same event is told again after this.
   static constexpr int64_t kRepeatUs = 10'000'000;
+  // Ids that Load leaves out: more than may have been told and never stored by
+  // a process that was killed.
+  static constexpr uint64_t kSkippedIds = 1'000'000;
   // Longest text of an event: longer ones are cut.
   static constexpr size_t kMaxTextBytes = 1024;
 
@@ -70,11 +74,17 @@ class EventJournal {
   EventJournal(EventStore* store, Clock* clock, Later later,
                std::function<void(const EventRecord&)> log);
 
-  // Numbers go on from what is stored. Errors: the store's.
+  // Numbers go on from what is stored, with a gap of kSkippedIds. Errors: the
+  // store's.
   absl::Status Load();
 
   // Sets id and time, tells listeners, and has the event stored later.
   void Record(EventRecord event);
+
+  // Tells what was held back as a repeat and whose pause is over; with `all`
+  // whatever was held back. Call it every second or so. Cost: walks the last
+  // topics.
+  void TellHeldBack(bool all = false);
 
   // Stores what waits. Errors: the store's; it then waits on.
   absl::Status Save();
@@ -91,15 +101,24 @@ class EventJournal {
                                   Listener listener);
 
  private:
-  // Kind, kernel, device, digest and job: two alike are the same event.
-  using Sameness =
-      std::tuple<EventKind, std::string, std::string, std::string, uint64_t>;
+  // What events are about: of kinds that end each other (stale and current)
+  // the first, then kernel, device, silicon, digest, job and user.
+  using Topic = std::tuple<EventKind, std::string, std::string, std::string,
+                           std::string, uint64_t, std::string>;
   struct Told {
-    int64_t at_us = 0;
-    int64_t untold = 0;  // Since.
+    std::map<EventKind, int64_t> at_us;  // When a kind was last told.
+    std::optional<EventRecord> held;     // The last that was not told since.
+    int64_t untold = 0;                  // How many were not.
   };
-  // Whether it is told; then its text says what was not. Holds order_mutex_.
+  static Topic TopicOf(const EventRecord& event);
+  static bool IsPausing(const Told& told, EventKind kind, int64_t now_us);
+  // Whether it is told now; then its text says what was not, else it is held
+  // back. Holds order_mutex_.
   bool IsTold(EventRecord& event);
+  // Numbers it, tells listeners, has it stored. Holds order_mutex_.
+  void Tell(EventRecord event);
+  // TellHeldBack. Holds order_mutex_.
+  void TellHeld(bool all);
 
   EventStore* const store_;
   Clock* const clock_;
@@ -108,8 +127,8 @@ class EventJournal {
   // Held while an event is told, so that all hear of them in one order; taken
   // before mutex_.
   std::mutex order_mutex_;
-  std::map<Sameness, Told> told_;  // Guarded by order_mutex_.
-  std::mutex save_mutex_;          // One thread at a time stores.
+  std::map<Topic, Told> told_;  // Guarded by order_mutex_.
+  std::mutex save_mutex_;       // One thread at a time stores.
   std::mutex mutex_;
   // Guarded by mutex_.
   uint64_t last_id_ = 0;

@@ -73,8 +73,11 @@ class EventStore {
   // ones. Errors: as SampleStore::Append; then nothing changed.
   virtual absl::Status Append(absl::Span<const EventRecord> events) = 0;
 
-  // Calls `visit` for each sound event, newest first, until it returns false.
+  // Calls `visit` for each sound event that is newer than `after_id`, newest
+  // first, until it returns false. Cost: reads a few hundred more than it
+  // visits.
   virtual absl::Status Visit(
+      uint64_t after_id,
       const std::function<bool(const EventRecord&)>& visit) = 0;
 
   // Returns the id of the newest event ever stored; 0 where there is none.

@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_SERVER_STORE_EVENT_STORE_CONTRACT_TEST_H_
 #define WAVETUNE_SERVER_STORE_EVENT_STORE_CONTRACT_TEST_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,10 +40,11 @@ class EventStoreContractTest
   std::vector<EventRecord> All() {
     std::vector<EventRecord> events;
     EXPECT_TRUE(store_
-                    ->Visit([&](const EventRecord& event) {
-                      events.push_back(event);
-                      return true;
-                    })
+                    ->Visit(0,
+                            [&](const EventRecord& event) {
+                              events.push_back(event);
+                              return true;
+                            })
                     .ok());
     return events;
   }
@@ -70,12 +72,41 @@ TEST_P(EventStoreContractTest, AVisitMayEndEarly) {
   ASSERT_TRUE(store_->Append(events).ok());
   int visited = 0;
   ASSERT_TRUE(store_
-                  ->Visit([&](const EventRecord&) {
-                    ++visited;
-                    return false;
-                  })
+                  ->Visit(0,
+                          [&](const EventRecord&) {
+                            ++visited;
+                            return false;
+                          })
                   .ok());
   EXPECT_EQ(visited, 1);
+}
+
+TEST_P(EventStoreContractTest, VisitsOnlyWhatIsNewer) {
+  std::vector<EventRecord> events;
+  for (uint64_t id = 10; id <= 10'000; id += 10)
+    events.push_back(TestEvent(id));
+  ASSERT_TRUE(store_->Append(events).ok());
+  std::vector<uint64_t> ids;
+  ASSERT_TRUE(store_
+                  ->Visit(7'005,
+                          [&](const EventRecord& event) {
+                            ids.push_back(event.id);
+                            return true;
+                          })
+                  .ok());
+  ASSERT_THAT(ids, SizeIs(300));
+  EXPECT_EQ(ids.front(), 10'000u);
+  EXPECT_EQ(ids.back(), 7'010u);
+  EXPECT_TRUE(std::is_sorted(ids.rbegin(), ids.rend()));
+}
+
+TEST_P(EventStoreContractTest, AGapInTheNumbersCostsNoEvents) {
+  const std::vector<EventRecord> before = {TestEvent(1), TestEvent(2)};
+  ASSERT_TRUE(store_->Append(before).ok());
+  const std::vector<EventRecord> after = {TestEvent(1'000'003)};
+  ASSERT_TRUE(store_->Append(after).ok());
+  EXPECT_THAT(All(),
+              ElementsAre(TestEvent(1'000'003), TestEvent(2), TestEvent(1)));
 }
 
 TEST_P(EventStoreContractTest, ForgetsTheOldest) {

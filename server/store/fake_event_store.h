@@ -24,10 +24,11 @@ class FakeEventStore : public EventStore {
     return absl::OkStatus();
   }
   absl::Status Visit(
+      uint64_t after_id,
       const std::function<bool(const EventRecord&)>& visit) override {
     std::lock_guard lock(mutex_);
     for (auto it = events_.rbegin(); it != events_.rend(); ++it) {
-      if (!visit(*it)) break;
+      if (it->id <= after_id || !visit(*it)) break;
     }
     return absl::OkStatus();
   }

@@ -1,6 +1,7 @@
 // A store that an earlier release wrote opens, and has all that it had.
 #include "server/store/rocksdb_migrations.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,8 +9,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/store/rocksdb_keys.h"
 #include "server/store/rocksdb_open.h"
 #include "server/store/rocksdb_store.h"
+#include "server/store/stored_records.h"
 #include "server/test_folder.h"
 #include "tests/lib/source_paths.h"
 
@@ -86,6 +89,43 @@ TEST_F(MigrationTest, AStoreOfSchema1GetsAHistoryToRollBackIn) {
                   .History("repeats", serving->front().key.silicon_key)
                   .value(),
               SizeIs(3));
+}
+
+TEST_F(MigrationTest, WhatSchema1HadWithdrawnIsInTheHistoryAsWithdrawn) {
+  TableRecord withdrawn;
+  {
+    // As a daemon of then withdrew the newer of the two.
+    const auto database =
+        RocksDbDatabase::Open({.path = path_, .schema_version = 1});
+    ASSERT_TRUE(database.ok()) << database.status();
+    const auto records = (*database)->ReadAll<TableRecord>(
+        Family::kTables, kServingPrefix,
+        [](absl::string_view, absl::string_view value) {
+          return DecodeStoredTableRecord(value);
+        });
+    ASSERT_TRUE(records.ok()) << records.status();
+    withdrawn = *std::max_element(
+        records->begin(), records->end(),
+        [](const auto& a, const auto& b) { return a.epoch < b.epoch; });
+    StoreBatch batch;
+    batch.Delete(Family::kTables, ServingKey(withdrawn.key));
+    withdrawn.epoch += 1;
+    withdrawn.withdrawn = "BM=64 computes wrong results";
+    batch.Put(Family::kTables, WithdrawnKey(withdrawn.key),
+              EncodeStoredTableRecord(withdrawn));
+    (*database)->PutNumber("epoch", withdrawn.epoch, batch);
+    ASSERT_TRUE((*database)->Write(batch, /*sync=*/true, "withdraw").ok());
+  }
+  const auto store = RocksDbStore::Open({.path = path_});
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_THAT((*store)->tables().ListWithdrawn().value(),
+              ElementsAre(withdrawn));
+  const auto history =
+      (*store)->tables().History("repeats", withdrawn.key.silicon_key);
+  ASSERT_TRUE(history.ok()) << history.status();
+  ASSERT_THAT(*history, SizeIs(2));
+  EXPECT_EQ((*history)[0], withdrawn);
+  EXPECT_EQ((*history)[1].withdrawn, "");
 }
 
 TEST_F(MigrationTest, AMigratedStoreStaysMigrated) {
