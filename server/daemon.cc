@@ -51,6 +51,7 @@
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/services.h"
 #include "server/rpc/socket_lock.h"
+#include "server/rpc/store_admin.h"
 #include "server/rpc/table_admin.h"
 #include "server/rpc/table_handler.h"
 #include "server/rpc/tcp_socket.h"
@@ -117,6 +118,9 @@ void WarnOfKernels(const std::string& text) {
 void LogEvent(const EventRecord& event) {
   Log(event.warning ? LogLevel::kWarning : LogLevel::kInfo, "event",
       event.text);
+}
+void LogOfStore(const std::string& text) {
+  Log(LogLevel::kInfo, "store", text);
 }
 void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
@@ -247,6 +251,10 @@ class Daemon::Impl {
                       .samples = stores.samples,
                       .clock = clock_,
                       .events = &events_}),
+        store_admin_({.maintenance = stores.maintenance,
+                      .backup_folder = options.backup_folder,
+                      .clock = clock_,
+                      .log = LogOfStore}),
         event_handler_(&events_),
         workload_handler_(&workloads_, &kernels_, clock_),
         top_ups_({.ledger = &usage_,
@@ -284,7 +292,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(events_.Load());
     RETURN_IF_ERROR(tables_.Load());
     ListenForEvents();
-    WithdrawWrongTables(samples_, tables_, Warn);
+    WithdrawWrongTables(samples_, tables_, clock_->NowUs(), Warn);
     RETURN_IF_ERROR(devices_.Load());
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());
@@ -319,6 +327,7 @@ class Daemon::Impl {
   void Stop() {
     if (std::exchange(stopped_, true)) return;
     store_looks_.Stop();
+    store_admin_.Stop();
     listener_looks_.Stop();
     access_looks_.Stop();
     for (Listener* listener : Listeners()) {
@@ -445,7 +454,8 @@ class Daemon::Impl {
   Services MakeAdminServices(StreamSet* streams) {
     return AdminServices({.jobs = &admin_handler_,
                           .tables = &table_admin_,
-                          .workloads = &workload_handler_},
+                          .workloads = &workload_handler_,
+                          .store = &store_admin_},
                          {.writes = &writes_, .reads = &reads_}, streams,
                          &peers_);
   }
@@ -650,6 +660,7 @@ class Daemon::Impl {
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
   TableAdmin table_admin_;
+  StoreAdmin store_admin_;
   EventHandler event_handler_;
   TableCatalog::Handle table_changes_;
   WorkloadHandler workload_handler_;

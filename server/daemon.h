@@ -29,6 +29,7 @@
 #include "server/store/event_store.h"
 #include "server/store/job_store.h"
 #include "server/store/sample_store.h"
+#include "server/store/store_maintenance.h"
 #include "server/store/table_store.h"
 #include "server/store/usage_store.h"
 #include "server/store/workload_store.h"
@@ -46,6 +47,8 @@ struct DaemonStores {
   UsageStore* usage = nullptr;         // nullptr: use is forgotten at the end.
   WorkloadStore* workloads = nullptr;  // nullptr: as usage.
   EventStore* events = nullptr;        // nullptr: as usage.
+  // nullptr: no backup, check or compaction while the daemon runs.
+  StoreMaintenance* maintenance = nullptr;
 };
 
 // How the daemon is reached over TCP, with TLS alone.
@@ -78,6 +81,8 @@ struct DaemonOptions {
   std::chrono::milliseconds store_look_interval{2000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
+  // Where backups go that an admin asks for; empty: none can be asked for.
+  std::string backup_folder;
   UsageTopUps::Options top_ups;  // When top-ups are queued.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
   uint64_t descriptors = 65536;

@@ -47,8 +47,6 @@ constexpr char kReads[] = "y-- y-y";
 constexpr char kReports[] = "-y- -y-";
 constexpr char kAdministers[] = "--y --y";
 constexpr char kAnybody[] = "yyy yyy";
-// Declared, and answered by nothing: the policy allows it to admins.
-constexpr char kNobodyYet[] = "--- --y";
 const std::map<std::string, const char*>& Table() {
   static const auto* const table = new std::map<std::string, const char*>{
       {"/wavetune.v1.TableService/ListTables", kReads},
@@ -82,11 +80,11 @@ const std::map<std::string, const char*>& Table() {
       {"/wavetune.v1.AdminService/RollBack", kAdministers},
       {"/wavetune.v1.AdminService/PinTable", kAdministers},
       {"/wavetune.v1.AdminService/UnpinTable", kAdministers},
-      {"/wavetune.v1.AdminService/ImportTable", kNobodyYet},
-      {"/wavetune.v1.AdminService/RetireTable", kNobodyYet},
-      {"/wavetune.v1.AdminService/BackUpStore", kNobodyYet},
-      {"/wavetune.v1.AdminService/CheckStore", kNobodyYet},
-      {"/wavetune.v1.AdminService/CompactStore", kNobodyYet},
+      {"/wavetune.v1.AdminService/ImportTable", kAdministers},
+      {"/wavetune.v1.AdminService/RetireTable", kAdministers},
+      {"/wavetune.v1.AdminService/BackUpStore", kAdministers},
+      {"/wavetune.v1.AdminService/CheckStore", kAdministers},
+      {"/wavetune.v1.AdminService/CompactStore", kAdministers},
       {"/grpc.health.v1.Health/Check", kAnybody},
       {"/grpc.health.v1.Health/Watch", kAnybody},
   };

@@ -71,6 +71,7 @@ struct Arguments {
   bool even_if_busy = false;
   int64_t sample_limit_mib = 4096;
   int generations = 3;
+  std::string backup_dir;
   bool auto_refine = true;
   double refine_budget_s = 20;
   double refine_interval_h = 6;
@@ -161,6 +162,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_GENERATIONS")
       ->check(NumberIn({1, 1000}))
       ->capture_default_str();
+  app.add_option("--backup-dir", arguments.backup_dir,
+                 "Folder of the backups that `wavetune store backup` makes; "
+                 "without it none can be made while the daemon runs")
+      ->envname("WAVETUNE_BACKUP_DIR");
   app.add_flag("--auto-refine,!--no-auto-refine", arguments.auto_refine,
                "Profile a little more by itself where more than 5 % of the "
                "decisions with a table are extrapolated or have a wide bound "
@@ -219,6 +224,7 @@ absl::Status Serve(const Arguments& arguments) {
   stores.usage = &store->usage();
   stores.workloads = &store->workloads();
   stores.events = &store->events();
+  stores.maintenance = &store->maintenance();
   stores.facts = {store->store_id(),
                   store->path(),
                   store->schema_version(),
@@ -244,6 +250,7 @@ absl::Status Serve(const Arguments& arguments) {
   options.default_budget_s = arguments.budget_s;
   options.even_if_busy = arguments.even_if_busy;
   options.generations_kept = arguments.generations;
+  options.backup_folder = arguments.backup_dir;
   options.profiling = ModelProfilingFunctions();
   options.top_ups.enabled = arguments.auto_refine;
   options.top_ups.budget_s = arguments.refine_budget_s;

@@ -42,21 +42,30 @@ EventRecord Promoted(const TableRecord& table) {
                      table.by, AfterColon(table.why));
     return event;
   }
+  if (table.how == PromotionKind::kImported) {
+    EventRecord event = AboutTable(EventKind::kImported, table);
+    event.text = absl::StrCat(
+        NameOf(table), " serves, imported by user ", table.by,
+        table.unverified ? ", not verified here" : "", AfterColon(table.why));
+    return event;
+  }
   EventRecord event = AboutTable(EventKind::kPromoted, table);
   event.text = absl::StrCat(NameOf(table), " serves, epoch ", table.epoch,
                             AfterColon(table.why));
   return event;
 }
 
-EventRecord Retired(const TableRecord& table) {
+EventRecord Retired(const TableChange& change) {
+  const TableRecord& table = change.table;
   EventRecord event = AboutTable(
       table.withdrawn.empty() ? EventKind::kRetired : EventKind::kWithdrawn,
       table);
+  event.by = change.by;
   event.warning = !table.withdrawn.empty();
   event.text = absl::StrCat(
       NameOf(table),
       table.withdrawn.empty() ? " serves no longer" : " is WITHDRAWN",
-      AfterColon(table.withdrawn));
+      AfterColon(change.why));
   return event;
 }
 
@@ -92,7 +101,7 @@ EventRecord EventOf(const TableChange& change) {
     case TableChange::Kind::kPromoted:
       return Promoted(change.table);
     case TableChange::Kind::kRetired:
-      return Retired(change.table);
+      return Retired(change);
     case TableChange::Kind::kRemarked:
       break;
   }

@@ -54,15 +54,38 @@ TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
               HasSubstr("rolled back by user 1000: slower in production"));
 }
 
-TEST(EventTextsTest, AWithdrawalIsMarkedAnEndIsNot) {
+TEST(EventTextsTest, AnImportSaysWhoBroughtIt) {
   TableRecord table = OldRecord();
-  EXPECT_EQ(EventOf({.kind = TableChange::Kind::kRetired, .table = table}).kind,
-            EventKind::kRetired);
-  table.withdrawn = "BM=64 is wrong";
+  table.how = PromotionKind::kImported;
+  table.unverified = true;
+  table.why = "from node 7";
   const EventRecord event =
-      EventOf({.kind = TableChange::Kind::kRetired, .table = table});
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = table});
+  EXPECT_EQ(event.kind, EventKind::kImported);
+  EXPECT_THAT(event.text, HasSubstr("imported by user 1000, not verified here: "
+                                    "from node 7"));
+}
+
+TEST(EventTextsTest, AnEndSaysWhoEndedItAndNotWhoPromotedIt) {
+  TableRecord table = OldRecord();
+  const EventRecord retired =
+      EventOf({.kind = TableChange::Kind::kRetired,
+               .table = table,
+               .by = "0",
+               .why = "rolled back to table eeeeeeeeeeeeeeee"});
+  EXPECT_EQ(retired.kind, EventKind::kRetired);
+  EXPECT_FALSE(retired.warning);
+  EXPECT_EQ(retired.by, "0");
+  EXPECT_THAT(retired.text,
+              HasSubstr("serves no longer: rolled back to table eeee"));
+  table.withdrawn = "BM=64 is wrong";
+  const EventRecord event = EventOf({.kind = TableChange::Kind::kRetired,
+                                     .table = table,
+                                     .by = kDaemonUser,
+                                     .why = table.withdrawn});
   EXPECT_EQ(event.kind, EventKind::kWithdrawn);
   EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.by, "daemon");
   EXPECT_THAT(event.text,
               AllOf(HasSubstr("WITHDRAWN"), HasSubstr("BM=64 is wrong")));
 }

@@ -107,30 +107,6 @@ const Choice& Newest(const std::vector<Choice>& choices) {
                            });
 }
 
-// Removes what serves, was withdrawn or left out, for a key.
-void EraseKey(TableSnapshot& snapshot, const ProfileKey& key) {
-  const auto is_of_key = [&](const ServingTable& t) {
-    return t.record.key == key;
-  };
-  std::erase_if(snapshot.tables, is_of_key);
-  std::erase_if(snapshot.withdrawn, is_of_key);
-  std::erase_if(snapshot.left_out,
-                [&](const LeftOutTable& t) { return t.key == key; });
-}
-
-// Removes what was left out but is not missed. That of a kernel as it was
-// before an upgrade would be listed for ever, as no other gets its key.
-void EraseReplacedLeftOut(TableSnapshot& snapshot) {
-  std::erase_if(snapshot.left_out, [&](const LeftOutTable& left_out) {
-    return std::any_of(snapshot.tables.begin(), snapshot.tables.end(),
-                       [&](const ServingTable& t) {
-                         return t.record.key.kernel == left_out.key.kernel &&
-                                t.record.key.silicon_key ==
-                                    left_out.key.silicon_key;
-                       });
-  });
-}
-
 // Says which table cannot be read, why, and what to do.
 std::string WhyLeftOut(const TableRecord& record, const absl::Status& status) {
   std::string why =
@@ -142,24 +118,6 @@ std::string WhyLeftOut(const TableRecord& record, const absl::Status& status) {
                   "--kernel ", record.key.kernel,
                   " --refit-only; without --refit-only it is measured again");
   return why;
-}
-
-// Inserts a table at its place in a list that is sorted by key.
-void InsertByKey(std::vector<ServingTable>& tables, ServingTable table) {
-  const auto place =
-      std::lower_bound(tables.begin(), tables.end(), table,
-                       [](const ServingTable& a, const ServingTable& b) {
-                         return a.record.key < b.record.key;
-                       });
-  tables.insert(place, std::move(table));
-}
-
-// Returns what serves once `table` does for its key.
-TableSnapshot WithPromoted(TableSnapshot serving, ServingTable table) {
-  EraseKey(serving, table.record.key);
-  InsertByKey(serving.tables, std::move(table));
-  EraseReplacedLeftOut(serving);
-  return serving;
 }
 
 // Returns what answers the query. Errors: as TableCatalog::Find, but for what
@@ -210,14 +168,6 @@ absl::StatusOr<Choice> Choose(const TableSnapshot& serving,
 }
 
 }  // namespace
-
-const PinRecord* TableSnapshot::PinOf(absl::string_view kernel,
-                                      absl::string_view silicon_key) const {
-  for (const PinRecord& pin : pins) {
-    if (pin.kernel == kernel && pin.silicon_key == silicon_key) return &pin;
-  }
-  return nullptr;
-}
 
 TableCatalog::TableCatalog(TableStore* store, Warn warn)
     : store_(store),
@@ -352,65 +302,6 @@ absl::Status CheckIncumbent(const std::optional<ServingTable>& incumbent,
       "samples count for the next profile"));
 }
 
-std::string PinnedText(const PinRecord& pin) {
-  return absl::StrCat("kernel ", pin.kernel, " is pinned to table ",
-                      pin.digest.substr(0, 16), " by user ", pin.by,
-                      pin.why.empty() ? "" : absl::StrCat(" (", pin.why, ")"),
-                      ": wavetune tables unpin ", pin.kernel, " ends that");
-}
-
-// Returns the tables of one kernel and silicon that a rollback to `target`
-// ends; what has its key is replaced.
-std::vector<TableRecord> PromotedSince(const TableSnapshot& serving,
-                                       const TableRecord& target) {
-  std::vector<TableRecord> since;
-  for (const ServingTable& table : serving.tables) {
-    const TableRecord& record = table.record;
-    if (record.key.kernel == target.key.kernel &&
-        record.key.silicon_key == target.key.silicon_key &&
-        record.digest != target.digest && record.epoch > target.epoch) {
-      since.push_back(record);
-    }
-  }
-  return since;
-}
-
-// No older table takes the place of one that the kernel as it is now was found
-// wrong with.
-absl::Status CheckNotFoundWrongSince(const TableSnapshot& serving,
-                                     const TableRecord& target) {
-  for (const auto& [record, table] : serving.withdrawn) {
-    if (record.key.kernel == target.key.kernel &&
-        record.key.silicon_key == target.key.silicon_key &&
-        record.key != target.key && record.epoch > target.epoch) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "kernel ", record.key.kernel,
-          " was found wrong since, as it is now: ", record.withdrawn,
-          ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
-          record.key.kernel));
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Whether a rollback to `target` may be done, and would change anything.
-absl::Status CheckRollBack(const TableSnapshot& serving,
-                           const TableRecord& target,
-                           const std::vector<TableRecord>& ended) {
-  if (const PinRecord* const pin =
-          serving.PinOf(target.key.kernel, target.key.silicon_key)) {
-    return absl::FailedPreconditionError(PinnedText(*pin));
-  }
-  RETURN_IF_ERROR(CheckNotFoundWrongSince(serving, target));
-  const bool serves = std::any_of(
-      serving.tables.begin(), serving.tables.end(), [&](const ServingTable& t) {
-        return t.record.key == target.key && t.record.digest == target.digest;
-      });
-  if (!serves || !ended.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("table ", target.digest.substr(0, 16), " serves already"));
-}
-
 }  // namespace
 
 absl::StatusOr<TableRecord> TableCatalog::Promote(
@@ -450,70 +341,6 @@ absl::StatusOr<std::vector<RejectedTable>> TableCatalog::Rejected(
   return store_->ListRejected(kernel, silicon_key);
 }
 
-absl::StatusOr<TableCatalog::RolledBack> TableCatalog::RollBack(
-    const TableRecord& target, const std::string& by, const std::string& why,
-    int64_t now_us) {
-  ASSIGN_OR_RETURN(StoredPayload stored, store_->Get(target.digest));
-  ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
-                   CompiledTable::Create(stored.payload));
-  std::lock_guard change_lock(change_mutex_);
-  const std::shared_ptr<const TableSnapshot> before = snapshot();
-  RolledBack result{.ended = PromotedSince(*before, target)};
-  RETURN_IF_ERROR(CheckRollBack(*before, target, result.ended));
-  std::vector<ProfileKey> ended;
-  for (const TableRecord& record : result.ended) {
-    if (record.key != target.key) ended.push_back(record.key);
-  }
-  TableRecord record = target;
-  record.promoted_at_us = now_us;
-  record.how = PromotionKind::kRolledBack;
-  record.by = by;
-  record.why = why;
-  ASSIGN_OR_RETURN(result.table,
-                   store_->RollBack(std::move(record), stored.payload, ended));
-  unsaved_.erase(result.table.key);
-  Publish(WithPromoted(*before, {result.table, std::move(table)}),
-          {TableChange::Kind::kPromoted, result.table, result.table.revision});
-  // After the promotion: nobody is without a table in between.
-  uint64_t revision = result.table.revision;
-  for (const TableRecord& gone : result.ended) {
-    if (gone.key == result.table.key) continue;
-    TableSnapshot next = *snapshot();
-    EraseKey(next, gone.key);
-    Publish(std::move(next), {TableChange::Kind::kRetired, gone, ++revision});
-  }
-  return result;
-}
-
-absl::StatusOr<TableRecord> TableCatalog::Pin(PinRecord pin) {
-  std::lock_guard change_lock(change_mutex_);
-  const std::shared_ptr<const TableSnapshot> serving = snapshot();
-  const TableRecord* kept = nullptr;
-  for (const ServingTable& table : serving->tables) {
-    if (table.record.key.kernel == pin.kernel &&
-        table.record.key.silicon_key == pin.silicon_key &&
-        (kept == nullptr || kept->epoch < table.record.epoch)) {
-      kept = &table.record;
-    }
-  }
-  if (kept == nullptr) {
-    return absl::NotFoundError(absl::StrCat(
-        "no table of kernel ", pin.kernel, " serves on ", pin.silicon_key,
-        ": wavetune tables list shows what does"));
-  }
-  pin.digest = kept->digest;
-  RETURN_IF_ERROR(store_->Pin(pin));
-  RETURN_IF_ERROR(ReadPins());
-  return *kept;
-}
-
-absl::Status TableCatalog::Unpin(absl::string_view kernel,
-                                 absl::string_view silicon_key) {
-  std::lock_guard change_lock(change_mutex_);
-  RETURN_IF_ERROR(store_->Unpin(kernel, silicon_key));
-  return ReadPins();
-}
-
 absl::Status TableCatalog::ReadPins() {
   ASSIGN_OR_RETURN(std::vector<PinRecord> pins, store_->ListPins());
   std::lock_guard lock(mutex_);
@@ -525,10 +352,12 @@ absl::Status TableCatalog::ReadPins() {
 
 absl::Status TableCatalog::Withdraw(const ProfileKey& key,
                                     const TableRecord& table,
-                                    const std::string& why) {
+                                    const std::string& why, int64_t now_us) {
   TableRecord record = table;
   record.key = key;
   record.withdrawn = why;
+  record.promoted_at_us = now_us;
+  record.by = kDaemonUser;
   std::lock_guard change_lock(change_mutex_);
   for (const ServingTable& t : snapshot()->tables) {
     if (t.record.key == key && t.record.digest != table.digest) {
@@ -569,25 +398,11 @@ void TableCatalog::PublishWithdrawn(const TableRecord& record) {
   const auto table = TableOf(record.digest);
   EraseKey(next, record.key);
   InsertByKey(next.withdrawn, {record, table.ok() ? *table : nullptr});
-  Publish(std::move(next),
-          {TableChange::Kind::kRetired, record, record.revision});
-}
-
-absl::Status TableCatalog::Retire(const ProfileKey& key) {
-  std::lock_guard change_lock(change_mutex_);
-  ASSIGN_OR_RETURN(const uint64_t revision, store_->Retire(key));
-  unsaved_.erase(key);
-  TableSnapshot next = *snapshot();
-  const auto it =
-      std::find_if(next.tables.begin(), next.tables.end(),
-                   [&](const ServingTable& t) { return t.record.key == key; });
-  TableChange change{.kind = TableChange::Kind::kRetired, .revision = revision};
-  change.table.key = key;
-  // Absent where it was left out as corrupt.
-  if (it != next.tables.end()) change.table = it->record;
-  EraseKey(next, key);
-  Publish(std::move(next), change);
-  return absl::OkStatus();
+  Publish(std::move(next), {.kind = TableChange::Kind::kRetired,
+                            .table = record,
+                            .revision = record.revision,
+                            .by = record.by,
+                            .why = record.withdrawn});
 }
 
 void TableCatalog::Publish(TableSnapshot next, const TableChange& change) {
@@ -635,24 +450,6 @@ TableCatalog::Watch TableCatalog::Subscribe(uint64_t from_revision,
   }
   watch.handle = listeners_.Add(std::move(listener));
   return watch;
-}
-
-std::map<std::string, std::string> TableSetOf(
-    const std::vector<ServingTable>& tables) {
-  std::map<std::string, const TableRecord*> newest;
-  for (const ServingTable& table : tables) {
-    const TableRecord*& entry = newest[table.record.key.kernel];
-    if (entry == nullptr || entry->epoch < table.record.epoch) {
-      entry = &table.record;
-    }
-  }
-  std::map<std::string, std::string> digests;
-  for (const auto& [kernel, record] : newest) digests[kernel] = record->digest;
-  return digests;
-}
-
-std::string TableSetDigestOf(const std::vector<ServingTable>& tables) {
-  return TableSetDigest(TableSetOf(tables));
 }
 
 }  // namespace wavetune

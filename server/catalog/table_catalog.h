@@ -29,40 +29,12 @@
 #include "absl/strings/string_view.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/device.h"
+#include "server/catalog/table_snapshot.h"
 #include "server/jobs/listeners.h"
 #include "server/store/records.h"
 #include "server/store/table_store.h"
 
 namespace wavetune {
-
-// A table that serves, or served; `table` may be nullptr where a list says so.
-struct ServingTable {
-  TableRecord record;
-  std::shared_ptr<const CompiledTable> table;
-};
-
-// A table that should serve but cannot be read.
-struct LeftOutTable {
-  ProfileKey key;
-  std::string why;  // Which table, what is the matter, and what to do.
-};
-
-// What serves at one revision.
-struct TableSnapshot {
-  std::vector<ServingTable> tables;  // Sorted by key.
-  // What was withdrawn and not replaced since; sorted by key. The tables are in
-  // memory, as they say what their kernel's default is; nullptr: unreadable.
-  std::vector<ServingTable> withdrawn;
-  // What could not be read when the catalog was loaded, sorted by key; without
-  // those for whose kernel and silicon another one serves.
-  std::vector<LeftOutTable> left_out;
-  std::vector<PinRecord> pins;  // Sorted by kernel, then silicon.
-  uint64_t revision = 0;
-
-  // Returns the pin of a kernel on a silicon; nullptr: there is none.
-  const PinRecord* PinOf(absl::string_view kernel,
-                         absl::string_view silicon_key) const;
-};
 
 // Which table is wanted.
 struct TableQuery {
@@ -89,6 +61,8 @@ struct TableChange {
   TableRecord table;
   uint64_t revision = 0;
   std::string stale_reason = "";  // Of kRemarked; empty: current.
+  std::string by = "";   // Of kRetired: who ended it, as TableRecord::by.
+  std::string why = "";  // Of kRetired: for people.
 };
 
 class TableCatalog {
@@ -181,6 +155,15 @@ class TableCatalog {
                                       const std::string& by,
                                       const std::string& why, int64_t now_us);
 
+  // Makes a table from elsewhere serve, as a promotion that nothing here has
+  // verified where `record.unverified` says so. `ended`: what it takes the
+  // place of. Errors: as TableStore::Promote; FAILED_PRECONDITION where the
+  // kernel is pinned on that silicon, where the version was found wrong here,
+  // where the table serves already, and where one that is not verified would
+  // come beside one that is.
+  absl::StatusOr<RolledBack> Import(TableRecord record,
+                                    const std::string& payload);
+
   // Keeps what serves for a kernel on one silicon: nothing is promoted there
   // until Unpin. Sets the pin's digest: of what was promoted last of what
   // serves, which is returned. Takes the place of an earlier pin. Errors:
@@ -191,20 +174,31 @@ class TableCatalog {
 
   // Notes that `table` computes wrong results for `key`: it serves no longer
   // there, and no older one takes its place until another is promoted. `why`
-  // says which configuration; for people. Nothing where another table serves
+  // says which configuration; for people. The history has it as the daemon's
+  // doing at `now_us`. Nothing where another table serves
   // for just that key by now: it is not what was meant. Errors: as
   // TableStore::Withdraw; then it is withdrawn all the same, and
   // SaveWithdrawals has to store it.
   absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
-                        const std::string& why);
+                        const std::string& why, int64_t now_us);
 
   // Stores the withdrawals that the store could not take. Errors: as
   // TableStore::Withdraw; what is left is tried with the next call. Cheap where
   // there are none.
   absl::Status SaveWithdrawals();
 
-  // Ends serving. Errors: as TableStore::Retire.
-  absl::Status Retire(const ProfileKey& key);
+  // Ends serving; `by` and `why` are told. Errors: as TableStore::Retire.
+  absl::Status Retire(const ProfileKey& key,
+                      const std::string& by = kDaemonUser,
+                      const std::string& why = "");
+  // The same for an operator, wherever the table of that digest serves; returns
+  // what serves no longer. `digest`: one, or at least kMinDigestPrefix digits
+  // of its beginning. Errors: NOT_FOUND where no such table serves;
+  // FAILED_PRECONDITION for the beginning of several, and where a kernel is
+  // pinned; INVALID_ARGUMENT for too short a beginning; as TableStore::Retire.
+  // Where one fails, those before it are retired.
+  absl::StatusOr<std::vector<TableRecord>> RetireByDigest(
+      absl::string_view digest, const std::string& by, const std::string& why);
 
   // Tells watchers that a table became stale, or current again where `reason`
   // is empty. Not among the changes that a late watcher catches up with: it is
@@ -240,12 +234,6 @@ class TableCatalog {
   uint64_t changes_from_ = 0;  // All changes after this revision are kept.
   Listeners<TableChange> listeners_;
 };
-
-// Return {kernel -> digest} of `tables`, and its digest; where a kernel has
-// several, the last promoted counts. Cannot fail.
-std::map<std::string, std::string> TableSetOf(
-    const std::vector<ServingTable>& tables);
-std::string TableSetDigestOf(const std::vector<ServingTable>& tables);
 
 }  // namespace wavetune
 

@@ -240,7 +240,8 @@ TEST_F(TableCatalogTest, NoOlderTableTakesThePlaceOfAWithdrawnOne) {
   const TableRecord old_table = Promote(catalog_, Key(device_), 10);
   const TableRecord current = Promote(catalog_, Key(device_, kOther), 11);
   ASSERT_TRUE(
-      catalog_.Withdraw(current.key, current, "it chooses a wrong one").ok());
+      catalog_.Withdraw(current.key, current, "it chooses a wrong one", 7)
+          .ok());
   const TableQuery by_name{.kernel = spec_.name, .device = device_};
   const auto found = catalog_.Find(by_name);
   EXPECT_TRUE(absl::IsNotFound(found.status()));
@@ -262,7 +263,7 @@ TEST_F(TableCatalogTest, NoOlderTableTakesThePlaceOfAWithdrawnOne) {
 TEST_F(TableCatalogTest, AnOlderVersionsTableIsWithdrawnForTheEditedKernel) {
   const TableRecord served = Promote(catalog_, Key(device_));
   ASSERT_TRUE(
-      catalog_.Withdraw(Key(device_, kOther), served, "wrong now").ok());
+      catalog_.Withdraw(Key(device_, kOther), served, "wrong now", 7).ok());
   EXPECT_TRUE(absl::IsNotFound(
       catalog_.Find({.kernel = spec_.name, .device = device_}).status()));
   TableQuery query{.kernel = spec_.name, .device = device_};
@@ -291,7 +292,7 @@ TEST_F(TableCatalogTest, ATableThatWasWithdrawnMeanwhileIsNotBeaten) {
   const TableRecord serving = Promote(catalog_, Key(device_), 10);
   const auto payload = EncodeTable(
       FixedTable(spec_, Key(device_), spec_.default_configuration, 11));
-  ASSERT_TRUE(catalog_.Withdraw(serving.key, serving, "it is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(serving.key, serving, "it is wrong", 7).ok());
   const TableRecord record{.key = Key(device_)};
   EXPECT_TRUE(absl::IsAborted(
       catalog_.Promote(record, *payload, serving.digest).status()));
@@ -301,7 +302,7 @@ TEST_F(TableCatalogTest, ATableThatWasWithdrawnMeanwhileIsNotBeaten) {
 TEST_F(TableCatalogTest, AWithdrawalSparesTheTableThatCameAfter) {
   const TableRecord first = Promote(catalog_, Key(device_), 10);
   const TableRecord second = Promote(catalog_, Key(device_), 11);
-  ASSERT_TRUE(catalog_.Withdraw(first.key, first, "it is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(first.key, first, "it is wrong", 7).ok());
   EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, second.digest);
 }
 
@@ -310,7 +311,7 @@ TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
   std::vector<TableChange> heard;
   const auto watch = catalog_.Subscribe(
       0, [&](const TableChange& change) { heard.push_back(change); });
-  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong", 7).ok());
   ASSERT_EQ(heard.size(), 1u);
   EXPECT_EQ(heard[0].kind, TableChange::Kind::kRetired);
   EXPECT_EQ(heard[0].table.digest, served.digest);
@@ -320,7 +321,7 @@ TEST_F(TableCatalogTest, WatchersHearOfAWithdrawalAndWhy) {
 
 TEST_F(TableCatalogTest, AWithdrawnTableIsInMemory) {
   const TableRecord served = Promote(catalog_, Key(device_));
-  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong", 7).ok());
   FaultyTableStore faulty(&store_);
   TableCatalog restarted(&faulty, [](const std::string&) {});
   ASSERT_TRUE(restarted.Load().ok());
@@ -336,7 +337,7 @@ TEST_F(TableCatalogTest, AWithdrawnTableIsInMemory) {
 
 TEST_F(TableCatalogTest, AWithdrawnTableThatCannotBeReadKeepsItsReason) {
   const TableRecord served = Promote(catalog_, Key(device_));
-  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(served.key, served, "it is wrong", 7).ok());
   FaultyTableStore faulty(&store_);
   std::vector<std::string> warnings;
   TableCatalog restarted(
@@ -357,7 +358,7 @@ TEST_F(TableCatalogTest, AFullStoreKeepsNoWrongTableServing) {
   const TableRecord served = Promote(catalog, Key(device_));
   faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
   EXPECT_TRUE(absl::IsResourceExhausted(
-      catalog.Withdraw(served.key, served, "it is wrong")));
+      catalog.Withdraw(served.key, served, "it is wrong", 7)));
   EXPECT_TRUE(absl::IsNotFound(catalog.Find({.kernel = spec_.name}).status()));
   EXPECT_EQ(catalog.snapshot()->withdrawn.size(), 1u);
 }
@@ -367,7 +368,7 @@ TEST_F(TableCatalogTest, WhatAFullStoreCouldNotTakeIsWithdrawnInItLater) {
   TableCatalog catalog(&faulty, [](const std::string&) {});
   const TableRecord served = Promote(catalog, Key(device_));
   faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
-  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong", 7).ok());
   EXPECT_FALSE(catalog.SaveWithdrawals().ok());
   EXPECT_THAT(*store_.ListServing(), SizeIs(1));
   std::vector<TableChange> heard;
@@ -390,7 +391,7 @@ TEST_F(TableCatalogTest, WhatWasPromotedMeanwhileIsNotWithdrawnLater) {
   TableCatalog catalog(&faulty, [](const std::string&) {});
   const TableRecord served = Promote(catalog, Key(device_), 10);
   faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
-  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong").ok());
+  ASSERT_FALSE(catalog.Withdraw(served.key, served, "it is wrong", 7).ok());
   faulty.writes().Heal();
   const TableRecord next = Promote(catalog, Key(device_), 11);
   ASSERT_TRUE(catalog.SaveWithdrawals().ok());
@@ -469,7 +470,7 @@ TEST_F(TableCatalogTest, ARollbackThatCannotBeStoredChangesNothing) {
 TEST_F(TableCatalogTest, NoRollbackHidesThatTheKernelWasFoundWrong) {
   const TableRecord old_table = Promote(catalog_, Key(device_), 10);
   const TableRecord edited = Promote(catalog_, Key(device_, kOther), 11);
-  ASSERT_TRUE(catalog_.Withdraw(edited.key, edited, "BM=64 is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(edited.key, edited, "BM=64 is wrong", 7).ok());
   const absl::Status status = catalog_.RollBack(old_table, "0", "", 1).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("BM=64 is wrong"));
@@ -478,7 +479,7 @@ TEST_F(TableCatalogTest, NoRollbackHidesThatTheKernelWasFoundWrong) {
 TEST_F(TableCatalogTest, ARollbackReplacesAWithdrawnTableOfTheSameKey) {
   const TableRecord old_table = Promote(catalog_, Key(device_), 10);
   const TableRecord wrong = Promote(catalog_, Key(device_), 11);
-  ASSERT_TRUE(catalog_.Withdraw(wrong.key, wrong, "BM=64 is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(wrong.key, wrong, "BM=64 is wrong", 7).ok());
   ASSERT_TRUE(catalog_.RollBack(old_table, "0", "", 1).ok());
   const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
   ASSERT_TRUE(match.ok()) << match.status();
@@ -514,7 +515,7 @@ TEST_F(TableCatalogTest, APinKeepsWhatServes) {
   ASSERT_NE(pin, nullptr);
   EXPECT_EQ(pin->digest, kept.digest);
   // What is found wrong goes all the same.
-  ASSERT_TRUE(catalog_.Withdraw(key, kept, "BM=64 is wrong").ok());
+  ASSERT_TRUE(catalog_.Withdraw(key, kept, "BM=64 is wrong", 7).ok());
   EXPECT_THAT(catalog_.snapshot()->tables, IsEmpty());
   ASSERT_TRUE(catalog_.Unpin(spec_.name, key.silicon_key).ok());
   Promote(catalog_, key, 12);
@@ -533,6 +534,148 @@ TEST_F(TableCatalogTest, APinIsOfOneKernelOnOneSilicon) {
           .status()));
   EXPECT_TRUE(
       absl::IsNotFound(catalog_.Unpin(spec_.name, SiliconKey(smaller))));
+}
+
+TEST_F(TableCatalogTest, AnEndIsToldAsTheDoingOfWhoEndedIt) {
+  std::vector<TableChange> heard;
+  const auto watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { heard.push_back(change); });
+  const TableRecord old = Promote(catalog_, Key(device_), 10);
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord served = Promote(catalog_, Key(upgraded), 11);
+  ASSERT_TRUE(catalog_.RollBack(old, "1000", "slower", 5).ok());
+  ASSERT_THAT(heard, SizeIs(4));
+  EXPECT_EQ(heard[3].table.digest, served.digest);
+  EXPECT_EQ(heard[3].by, "1000");
+  EXPECT_THAT(heard[3].why, HasSubstr("rolled back to table"));
+  ASSERT_TRUE(catalog_.Withdraw(old.key, old, "BM=64 is wrong", 77).ok());
+  EXPECT_EQ(heard.back().by, kDaemonUser);
+  EXPECT_EQ(heard.back().why, "BM=64 is wrong");
+  const auto history = catalog_.History(spec_.name, SiliconKey(device_));
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_EQ(history->front().by, kDaemonUser);
+  EXPECT_EQ(history->front().promoted_at_us, 77);
+}
+
+// Tables from elsewhere.
+class TableImportTest : public TableCatalogTest {
+ protected:
+  std::string Payload(double latency_us = 12) {
+    return *EncodeTable(FixedTable(spec_, Key(device_),
+                                   spec_.default_configuration, latency_us));
+  }
+  TableRecord Imported(bool unverified = true) {
+    TableRecord record{.key = Key(device_)};
+    record.how = PromotionKind::kImported;
+    record.by = "1000";
+    record.unverified = unverified;
+    return record;
+  }
+};
+
+TEST_F(TableImportTest, ServesWhereNothingDoes) {
+  const auto result = catalog_.Import(Imported(), Payload());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(result->ended, IsEmpty());
+  EXPECT_TRUE(result->table.unverified);
+  EXPECT_EQ(result->table.epoch, 1u);
+  const auto match = catalog_.Find({.kernel = spec_.name, .device = device_});
+  ASSERT_TRUE(match.ok()) << match.status();
+  EXPECT_EQ(match->serving.record, result->table);
+  // A job's table takes its place.
+  const TableRecord own = Promote(catalog_, Key(device_), 10);
+  EXPECT_FALSE(own.unverified);
+  EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(1));
+}
+
+TEST_F(TableImportTest, TakesNoVerifiedTablesPlaceUnlessItIsTrusted) {
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord elsewhere = Promote(catalog_, Key(upgraded), 10);
+  const TableRecord own = Promote(catalog_, Key(device_), 11);
+  const auto refused = catalog_.Import(Imported(), Payload());
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--trust"));
+  const auto trusted =
+      catalog_.Import(Imported(/*unverified=*/false), Payload());
+  ASSERT_TRUE(trusted.ok()) << trusted.status();
+  ASSERT_THAT(trusted->ended, SizeIs(1));
+  EXPECT_EQ(trusted->ended[0].digest, own.digest);
+  // That of another environment serves on.
+  EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(2));
+  EXPECT_EQ(catalog_.Find({.kernel = spec_.name, .device = upgraded})
+                ->serving.record.digest,
+            elsewhere.digest);
+}
+
+TEST_F(TableImportTest, CanBeTrustedLater) {
+  ASSERT_TRUE(catalog_.Import(Imported(), Payload()).ok());
+  const auto again = catalog_.Import(Imported(), Payload());
+  EXPECT_THAT(std::string(again.status().message()),
+              HasSubstr("serves already"));
+  const auto trusted =
+      catalog_.Import(Imported(/*unverified=*/false), Payload());
+  ASSERT_TRUE(trusted.ok()) << trusted.status();
+  EXPECT_FALSE(catalog_.snapshot()->tables[0].record.unverified);
+}
+
+TEST_F(TableImportTest, IsRefusedWhereTheKernelIsPinnedOrWasFoundWrong) {
+  const TableRecord own = Promote(catalog_, Key(device_), 10);
+  ASSERT_TRUE(catalog_
+                  .Pin({.kernel = spec_.name,
+                        .silicon_key = SiliconKey(device_),
+                        .by = "0"})
+                  .ok());
+  const auto pinned =
+      catalog_.Import(Imported(/*unverified=*/false), Payload());
+  EXPECT_THAT(std::string(pinned.status().message()), HasSubstr("is pinned"));
+  ASSERT_TRUE(catalog_.Unpin(spec_.name, SiliconKey(device_)).ok());
+  ASSERT_TRUE(catalog_.Withdraw(own.key, own, "BM=64 is wrong", 7).ok());
+  const auto wrong = catalog_.Import(Imported(/*unverified=*/false), Payload());
+  EXPECT_TRUE(absl::IsFailedPrecondition(wrong.status())) << wrong.status();
+  EXPECT_THAT(std::string(wrong.status().message()),
+              HasSubstr("found wrong here: BM=64 is wrong"));
+  EXPECT_FALSE(catalog_.Import(Imported(), "nonsense").ok());
+}
+
+TEST_F(TableCatalogTest, RetiresByTheBeginningOfADigest) {
+  const TableRecord served = Promote(catalog_, Key(device_), 10);
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  Promote(catalog_, Key(upgraded), 11);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      catalog_.RetireByDigest(served.digest.substr(0, 7), "0", "").status()));
+  EXPECT_TRUE(absl::IsNotFound(
+      catalog_.RetireByDigest("0123456789", "0", "").status()));
+  std::vector<TableChange> heard;
+  const auto watch =
+      catalog_.Subscribe(2, [&](const TableChange& c) { heard.push_back(c); });
+  const auto ended =
+      catalog_.RetireByDigest(served.digest.substr(0, 8), "1000", "it is old");
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_THAT(*ended, ElementsAre(served));
+  EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(1));
+  ASSERT_THAT(heard, SizeIs(1));
+  EXPECT_EQ(heard[0].kind, TableChange::Kind::kRetired);
+  EXPECT_EQ(heard[0].by, "1000");
+  EXPECT_EQ(heard[0].why, "it is old");
+  // It can serve again.
+  EXPECT_TRUE(catalog_.RollBack(served, "1000", "", 5).ok());
+}
+
+TEST_F(TableCatalogTest, RetiresNothingThatIsPinned) {
+  const TableRecord served = Promote(catalog_, Key(device_), 10);
+  ASSERT_TRUE(catalog_
+                  .Pin({.kernel = spec_.name,
+                        .silicon_key = SiliconKey(device_),
+                        .by = "0"})
+                  .ok());
+  const auto ended = catalog_.RetireByDigest(served.digest, "0", "");
+  EXPECT_TRUE(absl::IsFailedPrecondition(ended.status())) << ended.status();
+  EXPECT_THAT(std::string(ended.status().message()),
+              HasSubstr("wavetune tables unpin"));
+  EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(1));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace wavetune {
 namespace {
 
 constexpr size_t kShownDigits = 12;
+constexpr char kUnverified[] = "imported, not verified here";
 
 std::string Fingerprints(const std::string& then, const std::string& now) {
   return absl::StrCat(" (fingerprint ", then.substr(0, kShownDigits), ", now ",
@@ -55,6 +56,7 @@ std::string FingerprintDifference(const TableRecord& table,
 std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
                         KernelCatalog& kernels) {
   std::vector<std::string> differences;
+  if (table.unverified) differences.push_back(kUnverified);
   if (std::string environment =
           KeyDifference(table.key.environment_key, EnvironmentKey(device));
       !environment.empty()) {
@@ -72,12 +74,12 @@ std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
 std::string StaleReason(const TableRecord& table,
                         const std::vector<DeviceFacts>& devices,
                         KernelCatalog& kernels) {
-  std::string first;
+  std::string first = table.unverified ? kUnverified : "";
   for (const DeviceFacts& device : devices) {
     if (SiliconKey(device) != table.key.silicon_key) continue;
     std::string reason = StaleReason(table, device, kernels);
     if (reason.empty()) return "";
-    if (first.empty()) first = std::move(reason);
+    if (first.empty() || first == kUnverified) first = std::move(reason);
   }
   return first;
 }

@@ -62,6 +62,7 @@ absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
 }
 
 void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,
+                         int64_t now_us,
                          const std::function<void(const std::string&)>& warn) {
   const std::shared_ptr<const TableSnapshot> snapshot = tables.snapshot();
   for (const ServingTable& serving : snapshot->tables) {
@@ -75,7 +76,8 @@ void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,
       continue;
     }
     if (!why->has_value()) continue;
-    const absl::Status stored = tables.Withdraw(record.key, record, **why);
+    const absl::Status stored =
+        tables.Withdraw(record.key, record, **why, now_us);
     warn(absl::StrCat(
         name, " is withdrawn: ", **why,
         stored.ok()

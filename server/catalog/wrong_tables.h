@@ -34,6 +34,7 @@ absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
 // read. To be called when a daemon starts. Cost: reads the candidates of every
 // serving table's profile.
 void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,
+                         int64_t now_us,
                          const std::function<void(const std::string&)>& warn);
 
 }  // namespace wavetune

@@ -19,6 +19,8 @@ std::vector<std::string> ParameterNames(const KernelSpec& spec) {
   return names;
 }
 
+}  // namespace
+
 bool IsComparable(const KernelSpec& spec, const Table& table) {
   if (table.parameters != ParameterNames(spec)) return false;
   return std::equal(table.dimensions.begin(), table.dimensions.end(),
@@ -27,8 +29,6 @@ bool IsComparable(const KernelSpec& spec, const Table& table) {
                       return a.name == b.name && a.repeated == b.repeated;
                     });
 }
-
-}  // namespace
 
 Incumbent::Incumbent(const KernelSpec& spec,
                      std::optional<ServingTable> serving)
@@ -47,7 +47,8 @@ bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
 }
 
 bool Incumbent::IsStaleFor(const ProfileKey& key) const {
-  return serving_ && serving_->record.key != key;
+  return serving_ &&
+         (serving_->record.key != key || serving_->record.unverified);
 }
 
 std::string Incumbent::ServesOnText() const {

@@ -18,6 +18,10 @@ namespace wavetune {
 
 struct KernelSpec;
 
+// Returns whether problems and configurations mean the same to a table and to
+// the kernel as it is now.
+bool IsComparable(const KernelSpec& spec, const Table& table);
+
 class Incumbent {
  public:
   Incumbent() = default;  // No table serves.
@@ -43,7 +47,8 @@ class Incumbent {
   // Returns whether it is this very table.
   bool Is(const ProfileKey& key, absl::string_view digest) const;
 
-  // Returns whether it is of another environment or version of the kernel.
+  // Returns whether it is of another environment or version of the kernel, or
+  // was imported and is not verified.
   bool IsStaleFor(const ProfileKey& key) const;
 
   // Returns who decides where nothing is promoted, for people: "table 3fa4c01b

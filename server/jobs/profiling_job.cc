@@ -280,8 +280,8 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
 void ProfilingJob::Withdraw(const TableRecord& table, const std::string& why) {
   const std::string name =
       absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel);
-  const absl::Status stored =
-      services_.tables->Withdraw(control_->record().key, table, why);
+  const absl::Status stored = services_.tables->Withdraw(
+      control_->record().key, table, why, services_.clock->NowUs());
   if (!stored.ok()) {
     services_.warn(
         absl::StrCat(name,

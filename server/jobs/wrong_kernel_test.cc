@@ -187,7 +187,7 @@ TEST_F(WrongKernelTest, AWithdrawnTableStaysWithdrawnAfterARestart) {
 TEST_F(WrongKernelTest, AStartWithdrawsWhatAnEarlierDaemonLeftServing) {
   const JobRecord job = Run(StartQueue());
   const std::vector<Configuration> chosen = Chosen();
-  WithdrawWrongTables(samples_, tables_, Warn());
+  WithdrawWrongTables(samples_, tables_, 7, Warn());
   EXPECT_THAT(tables_.snapshot()->tables, SizeIs(1));
   ASSERT_TRUE(samples_
                   .Append(job.key, job.generation, {},
@@ -195,7 +195,7 @@ TEST_F(WrongKernelTest, AStartWithdrawsWhatAnEarlierDaemonLeftServing) {
                                           .excluded_reason =
                                               "wrong result: error 0.5"}}})
                   .ok());
-  WithdrawWrongTables(samples_, tables_, Warn());
+  WithdrawWrongTables(samples_, tables_, 7, Warn());
   EXPECT_THAT(tables_.snapshot()->tables, IsEmpty());
   ASSERT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));
   EXPECT_EQ(tables_.snapshot()->withdrawn[0].record.withdrawn,

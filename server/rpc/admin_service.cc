@@ -12,6 +12,7 @@
 #include "server/rpc/caller.h"
 #include "server/rpc/job_reactor.h"
 #include "server/rpc/service_parts.h"
+#include "server/rpc/store_admin.h"
 #include "server/rpc/stream_reactor.h"
 #include "server/rpc/table_admin.h"
 #include "server/rpc/work_queue.h"
@@ -30,6 +31,8 @@ constexpr QueueLimit kResultLimit = {.messages = 16384,
                                      .bytes = size_t{16} << 20};
 // Reasons that people give.
 constexpr RequestBounds kReprofile{64 * kKiB, 256 * kKiB};
+// Tables: at most 64 KiB each.
+constexpr RequestBounds kImport{128 * kKiB, kMiB};
 constexpr RequestBounds kMeasure{kMaxAdminBytes, 24 * kMiB};
 
 class WatchJobReactor final : public JobReactor<v1::WatchJobResponse> {
@@ -140,15 +143,51 @@ class MeasureReactor final : public JobReactor<v1::MeasureResponse> {
   std::atomic<bool> gone_ = false;
 };
 
+// To a slow reader only the latest progress is worth anything.
+class StoreReactor final
+    : public StreamReactor<RawWriteReactor<v1::StoreProgress>,
+                           v1::StoreProgress> {
+ public:
+  void Start(StoreAdmin* handler, StoreAdmin::Work work) {
+    const std::weak_ptr<StoreReactor> weak =
+        std::static_pointer_cast<StoreReactor>(this->shared_from_this());
+    const absl::Status started = handler->Start(
+        work, user(),
+        {.progress =
+             [weak](v1::StoreProgress progress) {
+               const auto self = weak.lock();
+               if (self == nullptr) return;
+               EscapeForeignText(&progress);
+               const bool last = progress.done();
+               self->QueueLatest(std::make_shared<const v1::StoreProgress>(
+                                     std::move(progress)),
+                                 last);
+             },
+         .end =
+             [weak](const absl::Status& status) {
+               if (const auto self = weak.lock())
+                 self->End(ToGrpcStatus(status));
+             }});
+    if (!started.ok()) End(ToGrpcStatus(started));
+  }
+};
+
+template <typename Base>
+using WithRawTables = v1::AdminService::WithRawCallbackMethod_RollBack<
+    v1::AdminService::WithRawCallbackMethod_PinTable<
+        v1::AdminService::WithRawCallbackMethod_UnpinTable<
+            v1::AdminService::WithRawCallbackMethod_ImportTable<
+                v1::AdminService::WithRawCallbackMethod_RetireTable<Base>>>>>;
+template <typename Base>
+using WithRawStore = v1::AdminService::WithRawCallbackMethod_BackUpStore<
+    v1::AdminService::WithRawCallbackMethod_CheckStore<
+        v1::AdminService::WithRawCallbackMethod_CompactStore<Base>>>;
 using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
     v1::AdminService::WithRawCallbackMethod_CancelJob<
         v1::AdminService::WithRawCallbackMethod_WatchJob<
             v1::AdminService::WithRawCallbackMethod_Measure<
                 v1::AdminService::WithRawCallbackMethod_RemoveWorkload<
-                    v1::AdminService::WithRawCallbackMethod_RollBack<
-                        v1::AdminService::WithRawCallbackMethod_PinTable<
-                            v1::AdminService::WithRawCallbackMethod_UnpinTable<
-                                v1::AdminService::Service>>>>>>>>;
+                    WithRawTables<WithRawStore<v1::AdminService::Service>>>>>>>;
 
 class AdminService final : public RawAdminService {
  public:
@@ -157,6 +196,7 @@ class AdminService final : public RawAdminService {
       : handler_(handlers.jobs),
         tables_(handlers.tables),
         workloads_(handlers.workloads),
+        store_(handlers.store),
         work_(work.writes),
         reads_(work.reads),
         peers_(peers),
@@ -221,6 +261,26 @@ class AdminService final : public RawAdminService {
           return tables_->Unpin(request, user);
         });
   }
+  ServerUnaryReactor* ImportTable(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    return AnswerLater<v1::ImportTableRequest, v1::ImportTableResponse>(
+        context, *in, out, kImport, {work_, user},
+        [this, user](const auto& request, auto* response) {
+          return tables_->Import(request, user, response);
+        });
+  }
+  ServerUnaryReactor* RetireTable(CallbackServerContext* context,
+                                  const ByteBuffer* in,
+                                  ByteBuffer* out) override {
+    const std::string user = UserOf(peers_, *context);
+    return AnswerLater<v1::RetireTableRequest, v1::RetireTableResponse>(
+        context, *in, out, kFewWords, {work_, user},
+        [this, user](const auto& request, auto* response) {
+          return tables_->Retire(request, user, response);
+        });
+  }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
@@ -232,6 +292,21 @@ class AdminService final : public RawAdminService {
     }
     return reactor.get();
   }
+  grpc::ServerWriteReactor<ByteBuffer>* BackUpStore(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    return StartOnStore<v1::BackUpStoreRequest>(context, *in,
+                                                StoreAdmin::Work::kBackUp);
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* CheckStore(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    return StartOnStore<v1::CheckStoreRequest>(context, *in,
+                                               StoreAdmin::Work::kCheck);
+  }
+  grpc::ServerWriteReactor<ByteBuffer>* CompactStore(
+      CallbackServerContext* context, const ByteBuffer* in) override {
+    return StartOnStore<v1::CompactStoreRequest>(context, *in,
+                                                 StoreAdmin::Work::kCompact);
+  }
   grpc::ServerWriteReactor<ByteBuffer>* Measure(CallbackServerContext* context,
                                                 const ByteBuffer* in) override {
     auto reactor = std::make_shared<MeasureReactor>(handler_, work_);
@@ -242,9 +317,26 @@ class AdminService final : public RawAdminService {
   }
 
  private:
+  template <typename Request>
+  grpc::ServerWriteReactor<ByteBuffer>* StartOnStore(
+      CallbackServerContext* context, const ByteBuffer& in,
+      StoreAdmin::Work work) {
+    auto reactor = std::make_shared<StoreReactor>();
+    if (!reactor->Open(streams_, UserOf(peers_, *context)))
+      return reactor.get();
+    if (store_ == nullptr) {
+      reactor->End({grpc::StatusCode::UNIMPLEMENTED, "there is no store"});
+      return reactor.get();
+    }
+    StartWith<Request>(*reactor, in, kFewWords,
+                       [&](const auto&) { reactor->Start(store_, work); });
+    return reactor.get();
+  }
+
   AdminHandler* const handler_;
   TableAdmin* const tables_;
   WorkloadHandler* const workloads_;
+  StoreAdmin* const store_;
   WorkQueue* const work_;
   WorkQueue* const reads_;
   const PeerUsers* const peers_;

@@ -105,7 +105,8 @@ TEST_F(DecisionHandlerTest, AWithdrawnTableAnswersTheDefaultAndWhy) {
   ASSERT_TRUE(Resolve("sm_90").ok());
   EXPECT_NE(response_.decisions(0).source(), v1::DEFAULT);
 
-  ASSERT_TRUE(tables_.Withdraw(key, *promoted, "it chooses a wrong one").ok());
+  ASSERT_TRUE(
+      tables_.Withdraw(key, *promoted, "it chooses a wrong one", 7).ok());
   ASSERT_TRUE(Resolve("sm_90").ok());
   EXPECT_EQ(response_.decisions(0).source(), v1::DEFAULT);
   EXPECT_THAT(Values(), ElementsAre(64, 32, 32, 2, 4, 1, 1));
@@ -156,7 +157,7 @@ TEST_F(DecisionHandlerTest, ADefaultThatDoesNotWorkIsToldAlsoWithoutItsFolder) {
   ASSERT_TRUE(payload.ok()) << payload.status();
   const auto promoted = tables_.Promote({.key = key}, *payload);
   ASSERT_TRUE(promoted.ok()) << promoted.status();
-  ASSERT_TRUE(tables_.Withdraw(key, *promoted, "it is wrong").ok());
+  ASSERT_TRUE(tables_.Withdraw(key, *promoted, "it is wrong", 7).ok());
   ASSERT_TRUE(
       samples_
           .Append(key, 1, {},

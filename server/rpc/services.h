@@ -18,6 +18,7 @@
 #include "server/rpc/peer_users.h"
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/status_handler.h"
+#include "server/rpc/store_admin.h"
 #include "server/rpc/stream_reactor.h"
 #include "server/rpc/table_admin.h"
 #include "server/rpc/table_handler.h"
@@ -70,6 +71,7 @@ struct AdminHandlers {
   AdminHandler* jobs = nullptr;
   TableAdmin* tables = nullptr;
   WorkloadHandler* workloads = nullptr;  // nullptr: its call is UNIMPLEMENTED.
+  StoreAdmin* store = nullptr;           // nullptr: as workloads.
 };
 Services AdminServices(const AdminHandlers& handlers, const AdminWork& work,
                        StreamSet* streams, const PeerUsers* peers);

@@ -14,13 +14,6 @@
 namespace wavetune {
 namespace {
 
-absl::Status CheckReason(const std::string& reason) {
-  if (reason.size() <= TableAdmin::kMaxReasonBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a reason has at most ", TableAdmin::kMaxReasonBytes,
-                   " bytes, not ", reason.size()));
-}
-
 // What serves for a kernel on one silicon.
 std::vector<TableRecord> ServingOn(const TableSnapshot& snapshot,
                                    const std::string& kernel,
@@ -36,6 +29,12 @@ std::vector<TableRecord> ServingOn(const TableSnapshot& snapshot,
 }
 
 }  // namespace
+
+absl::Status TableAdmin::CheckReason(const std::string& reason) {
+  if (reason.size() <= kMaxReasonBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a reason has at most ", kMaxReasonBytes, " bytes, not ", reason.size()));
+}
 
 TableAdmin::TableAdmin(Options options)
     : options_(std::move(options)),
@@ -75,8 +74,8 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
       const std::optional<std::string> wrong_since,
       WhyWrong(*options_.samples, target.key, table.table->table()));
   if (wrong_since) {
-    RETURN_IF_ERROR(options_.tables->Withdraw(result.table.key, result.table,
-                                              *wrong_since));
+    RETURN_IF_ERROR(options_.tables->Withdraw(
+        result.table.key, result.table, *wrong_since, options_.clock->NowUs()));
     return absl::FailedPreconditionError(absl::StrCat(
         "table ", target.digest.substr(0, 16),
         " was found wrong meanwhile and is withdrawn: ", *wrong_since,

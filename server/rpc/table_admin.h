@@ -10,7 +10,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "model/kernel/device.h"
+#include "model/table/table.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/event_journal.h"
@@ -26,6 +29,8 @@ class TableAdmin {
  public:
   // Longest reason.
   static constexpr size_t kMaxReasonBytes = 1000;
+  // Errors: INVALID_ARGUMENT for a longer one.
+  static absl::Status CheckReason(const std::string& reason);
 
   // Pointers outlive the object.
   struct Options {
@@ -47,6 +52,19 @@ class TableAdmin {
   absl::Status RollBack(const v1::RollBackRequest& request,
                         const std::string& by, v1::RollBackResponse* response);
 
+  // Makes a table serve that was saved on another node. Errors:
+  // INVALID_ARGUMENT for what is no table of a kernel as it is here, and for
+  // too long a reason; NOT_FOUND naming the silicons that were seen, or the
+  // kernels, where it is of none of them; FAILED_PRECONDITION where samples
+  // here show one of its choices wrong; as TableCatalog::Import.
+  absl::Status Import(const v1::ImportTableRequest& request,
+                      const std::string& by, v1::ImportTableResponse* response);
+
+  // Errors: as TableCatalog::RetireByDigest; INVALID_ARGUMENT for too long a
+  // reason.
+  absl::Status Retire(const v1::RetireTableRequest& request,
+                      const std::string& by, v1::RetireTableResponse* response);
+
   // Errors: as TableLookup::SiliconFor and TableCatalog::Pin; INVALID_ARGUMENT
   // for too long a reason.
   absl::Status Pin(const v1::PinTableRequest& request, const std::string& by,
@@ -57,6 +75,8 @@ class TableAdmin {
                      const std::string& by);
 
  private:
+  // Returns a device of a table's silicon. Errors: NOT_FOUND.
+  absl::StatusOr<DeviceFacts> DeviceOf(const Table& table) const;
   v1::TableInfo InfoOf(const TableRecord& table) const;
 
   const Options options_;

@@ -53,6 +53,21 @@ class TableAdminTest : public ::testing::Test {
     return request;
   }
 
+  // Of the kernel as it is here, where it is.
+  ProfileKey CurrentKey(const DeviceFacts& device) {
+    ProfileKey key = Key(device);
+    const auto fingerprint = kernels_.Fingerprint(spec_.name, device);
+    if (fingerprint.ok()) key.fingerprint = *fingerprint;
+    return key;
+  }
+  v1::ImportTableRequest ImportRequest(const DeviceFacts& device) {
+    v1::ImportTableRequest request;
+    request.set_payload(*EncodeTable(FixedTable(
+        spec_, CurrentKey(device), spec_.default_configuration, 12)));
+    request.set_reason("from node 7");
+    return request;
+  }
+
   const KernelSpec spec_ = testing::GemmSpec();
   const DeviceFacts device_ = testing::H200();
   FakeTableStore store_;
@@ -225,6 +240,89 @@ TEST_F(TableAdminTest, ListsRejectedTablesWithNamedProblems) {
   get.set_digest(response.tables(0).table().digest());
   v1::GetTableResponse table;
   EXPECT_TRUE(handler_.GetTable(get, &table).ok());
+}
+
+TEST_F(TableAdminTest, AnImportedTableIsStaleUntilItIsTrusted) {
+  kernels_.Add(spec_);
+  v1::ImportTableRequest request = ImportRequest(device_);
+  v1::ImportTableResponse response;
+  absl::Status status = admin_.Import(request, "1000", &response);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(response.table().unverified());
+  EXPECT_TRUE(response.table().stale());
+  EXPECT_EQ(response.table().stale_reason(), "imported, not verified here");
+  EXPECT_EQ(response.table().how(), v1::IMPORTED);
+  EXPECT_EQ(response.table().by(), "1000");
+  EXPECT_EQ(response.table().why(), "from node 7");
+  v1::GetTableRequest get;
+  get.set_kernel(spec_.name);
+  v1::GetTableResponse served;
+  ASSERT_TRUE(handler_.GetTable(get, &served).ok());
+  EXPECT_EQ(served.payload(), request.payload());
+  EXPECT_TRUE(served.info().stale());
+  request.set_trust(true);
+  ASSERT_TRUE(admin_.Import(request, "1000", &response).ok());
+  EXPECT_FALSE(response.table().stale()) << response.table().stale_reason();
+  v1::RetireTableRequest retire;
+  retire.set_digest(response.table().digest().substr(0, 12));
+  v1::RetireTableResponse retired;
+  status = admin_.Retire(retire, "1000", &retired);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(retired.ended_size(), 1);
+  EXPECT_TRUE(absl::IsNotFound(admin_.Retire(retire, "1000", &retired)));
+}
+
+TEST_F(TableAdminTest, ImportsOnlyForSiliconThatWasSeenHere) {
+  kernels_.Add(spec_);
+  DeviceFacts smaller = device_;
+  smaller.multiprocessors = 66;
+  v1::ImportTableResponse response;
+  const absl::Status status =
+      admin_.Import(ImportRequest(smaller), "0", &response);
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(SiliconKey(device_)), HasSubstr(SiliconKey(smaller))));
+}
+
+TEST_F(TableAdminTest, ImportsNothingThatTheKernelHereCannotLaunch) {
+  v1::ImportTableResponse response;
+  // No such kernel.
+  EXPECT_TRUE(
+      absl::IsNotFound(admin_.Import(ImportRequest(device_), "0", &response)));
+  KernelSpec edited = spec_;
+  edited.parameters[0].name += "_edited";
+  kernels_.Add(edited);
+  absl::Status status = admin_.Import(ImportRequest(device_), "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("another version"));
+  KernelSpec narrower = spec_;
+  std::erase(narrower.parameters[0].values, spec_.default_configuration[0]);
+  kernels_.Add(narrower);
+  status = admin_.Import(ImportRequest(device_), "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not declare"));
+  v1::ImportTableRequest nonsense;
+  nonsense.set_payload("nonsense");
+  status = admin_.Import(nonsense, "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is no table"));
+  EXPECT_THAT(tables_.snapshot()->tables, SizeIs(0));
+}
+
+TEST_F(TableAdminTest, ImportsNothingThatSamplesHereShowWrong) {
+  kernels_.Add(spec_);
+  CandidateRecord wrong;
+  wrong.candidate.configuration = spec_.default_configuration;
+  wrong.candidate.excluded_reason = "wrong result: output 'c' at m=1";
+  const std::vector<CandidateRecord> records = {wrong};
+  ASSERT_TRUE(samples_.Append(CurrentKey(device_), 1, {}, records).ok());
+  v1::ImportTableRequest request = ImportRequest(device_);
+  request.set_trust(true);
+  v1::ImportTableResponse response;
+  const absl::Status status = admin_.Import(request, "0", &response);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("must not serve"));
 }
 
 }  // namespace

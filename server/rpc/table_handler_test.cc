@@ -331,7 +331,8 @@ TEST_F(TableHandlerTest, AWithdrawnTableIsListedWithTheReasonAndNotServed) {
   const std::string digest = Promote();
   const ProfileKey key = Key(std::string(64, 'a'));
   ASSERT_TRUE(
-      tables_.Withdraw(key, tables_.snapshot()->tables[0].record, "it is wrong")
+      tables_
+          .Withdraw(key, tables_.snapshot()->tables[0].record, "it is wrong", 7)
           .ok());
   v1::ListTablesResponse listed;
   ASSERT_TRUE(handler_.ListTables({}, &listed).ok());
@@ -379,7 +380,8 @@ TEST_F(TableHandlerTest, WatchersHearOfAWithdrawalThenAndLater) {
   const auto watch = Watch("", 0);
   ASSERT_TRUE(tables_
                   .Withdraw(Key(std::string(64, 'a')),
-                            tables_.snapshot()->tables[0].record, "it is wrong")
+                            tables_.snapshot()->tables[0].record, "it is wrong",
+                            7)
                   .ok());
   EXPECT_THAT(sink_->Kinds(), ElementsAre(Response::SNAPSHOT, Response::SYNCED,
                                           Response::RETIRED));
@@ -401,7 +403,7 @@ TEST_F(TableHandlerTest, AReturningWatcherHearsOfWhatTheStoreCouldNotTake) {
       EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
   const TableRecord served = *tables.Promote({.key = key}, *payload);
   faulty.writes().Fail(absl::ResourceExhaustedError("disk full"));
-  ASSERT_FALSE(tables.Withdraw(key, served, "it is wrong").ok());
+  ASSERT_FALSE(tables.Withdraw(key, served, "it is wrong", 7).ok());
   // It was away just then, and knows the revision.
   v1::WatchTablesRequest request;
   request.set_store_id("store-1");

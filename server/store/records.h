@@ -73,10 +73,10 @@ enum class PromotionKind {
 // Identity and headline facts of a stored table.
 struct TableRecord {
   ProfileKey key;
-  std::string digest;     // Hex SHA-256 of the payload: the identity.
-  uint64_t epoch = 0;     // Orders promotions within one store.
-  uint64_t revision = 0;  // Of the store when promoted.
-  int64_t promoted_at_us = 0;
+  std::string digest;          // Hex SHA-256 of the payload: the identity.
+  uint64_t epoch = 0;          // Orders promotions within one store.
+  uint64_t revision = 0;       // Of the store when promoted.
+  int64_t promoted_at_us = 0;  // Of a withdrawal: when it was withdrawn.
   int64_t size_bytes = 0;
   int32_t portfolio_size = 0;
   std::string device_label;
@@ -89,7 +89,9 @@ struct TableRecord {
   std::string compiler;  // That it was measured with; empty: not recorded.
   PromotionKind how = PromotionKind::kNotRecorded;
   uint64_t job_id = 0;  // That promoted it; 0: none, or not recorded.
-  std::string by;       // Who asked for it: a user's number, or kDaemonUser.
+  // Who asked for it, or of a withdrawal who withdrew it: a user's number, or
+  // kDaemonUser.
+  std::string by;
   std::string why;  // The outcome of verification, or the operator's reason.
   bool unverified = false;  // Imported, and nothing here has measured it.
 

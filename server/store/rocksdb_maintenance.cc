@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/status_macros.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "server/store/rocksdb_database.h"
@@ -24,10 +25,14 @@
 namespace wavetune {
 namespace {
 
+// Entries between two looks at whether the check goes on.
+constexpr int64_t kEntriesBetween = 1000;
+
 // Walks the store and writes the report.
 class Checker {
  public:
-  explicit Checker(RocksDbDatabase& database) : database_(database) {}
+  Checker(RocksDbDatabase& database, const CheckGoesOn& go_on)
+      : database_(database), go_on_(go_on) {}
 
   absl::StatusOr<StoreReport> Run() {
     ASSIGN_OR_RETURN(const RocksDbDatabase::Lock lock, database_.LockOpen());
@@ -40,6 +45,7 @@ class Checker {
       AddProblem(absl::StrCat("tables: kernel '", kernel, "' serves table ",
                               digest, ", which is missing or damaged"));
     }
+    RETURN_IF_ERROR(GoOn("reads the checksums of all files"));
     const rocksdb::Status checksums = database_.db().VerifyChecksum();
     if (!checksums.ok()) {
       report_.corrupt++;
@@ -63,7 +69,10 @@ class Checker {
     std::string last_key;
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
       last_key = it->key().ToString();
-      ++counts.entries;
+      if (counts.entries++ % kEntriesBetween == 0) {
+        RETURN_IF_ERROR(GoOn(absl::StrCat(
+            counts.family, ": ", counts.entries - 1, " entries read")));
+      }
       counts.size_bytes +=
           static_cast<int64_t>(it->key().size() + it->value().size());
       const absl::Status status =
@@ -77,6 +86,11 @@ class Checker {
       return absl::OkStatus();
     }
     return status;
+  }
+
+  absl::Status GoOn(const std::string& what) const {
+    if (!go_on_ || go_on_(what)) return absl::OkStatus();
+    return absl::CancelledError("the check was ended before it was done");
   }
 
   // A check reads everything once: it must not push out what clients use.
@@ -169,6 +183,7 @@ class Checker {
   }
 
   RocksDbDatabase& database_;
+  const CheckGoesOn& go_on_;
   StoreReport report_;
   std::map<std::string, std::string> serving_;  // Digest to kernel.
   std::set<std::string> digests_;               // Of sound payloads.
@@ -254,22 +269,58 @@ std::string StoreReport::ToString() const {
   return text;
 }
 
-absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database) {
-  return Checker(database).Run();
+absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database,
+                                          const CheckGoesOn& go_on) {
+  return Checker(database, go_on).Run();
 }
 
 absl::Status BackupDatabase(RocksDbDatabase& database,
-                            const std::string& backup_path) {
+                            const std::string& backup_path,
+                            const std::atomic<bool>* stop) {
   ASSIGN_OR_RETURN(const std::unique_ptr<rocksdb::BackupEngine> backups,
                    OpenBackups(backup_path, database.env()));
   ASSIGN_OR_RETURN(const RocksDbDatabase::Lock lock, database.LockOpen());
   const std::string doing =
       absl::StrCat("back up ", database.path(), " to ", backup_path);
-  RETURN_IF_ERROR(
-      FromRocksDb(backups->CreateNewBackup(&database.db(),
-                                           /*flush_before_backup=*/false),
-                  doing));
+  const auto is_stopped = [stop] { return stop != nullptr && stop->load(); };
+  const rocksdb::Status status = backups->CreateNewBackup(
+      &database.db(), /*flush_before_backup=*/false, [&] {
+        if (is_stopped()) backups->StopBackup();
+      });
+  if (is_stopped()) {
+    return absl::CancelledError("the backup was ended before it was done");
+  }
+  RETURN_IF_ERROR(FromRocksDb(status, doing));
   return FromRocksDb(backups->PurgeOldBackups(kBackupsKept), doing);
+}
+
+std::string StoredBackup::ToString() const {
+  return absl::StrCat(
+      "backup ", id, " of ",
+      absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", absl::FromUnixSeconds(at_s),
+                       absl::UTCTimeZone()),
+      ", ", size_bytes, " bytes");
+}
+
+absl::StatusOr<std::vector<StoredBackup>> ListBackups(
+    const std::string& backup_path, rocksdb::Env* env) {
+  if (env == nullptr) env = rocksdb::Env::Default();
+  // Opening would make it.
+  if (!env->FileExists(backup_path).ok()) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no backup directory ", backup_path));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<rocksdb::BackupEngine> engine,
+                   OpenBackups(backup_path, env));
+  std::vector<rocksdb::BackupInfo> infos;
+  engine->GetBackupInfo(&infos);
+  std::vector<StoredBackup> backups;
+  for (const rocksdb::BackupInfo& info : infos) {
+    backups.push_back({.id = info.backup_id,
+                       .at_s = info.timestamp,
+                       .size_bytes = static_cast<int64_t>(info.size)});
+  }
+  return backups;
 }
 
 absl::Status RestoreStore(const std::string& backup_path,

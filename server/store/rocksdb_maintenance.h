@@ -9,7 +9,9 @@
 #ifndef WAVETUNE_SERVER_STORE_ROCKSDB_MAINTENANCE_H_
 #define WAVETUNE_SERVER_STORE_ROCKSDB_MAINTENANCE_H_
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,16 +48,34 @@ struct StoreReport {
 
 // Reads every entry, checks what it means, and verifies the checksums of all
 // files. Errors: INTERNAL where reading fails for another reason than
-// damage. Cost: reads the whole store.
-absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database);
+// damage; CANCELLED where `go_on`, which is asked now and then and told what is
+// read, says no. Cost: reads the whole store.
+using CheckGoesOn = std::function<bool(const std::string& what)>;
+absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database,
+                                          const CheckGoesOn& go_on = nullptr);
 
 // Adds a backup of the open store to `backup_path` (made if missing; not inside
 // of the store) and deletes all but the newest kBackupsKept. Files that the
 // last backup holds already are not copied again. Errors: as
-// RocksDbDatabase::Write.
+// RocksDbDatabase::Write; CANCELLED where `stop` is set meanwhile.
 absl::Status BackupDatabase(RocksDbDatabase& database,
-                            const std::string& backup_path);
+                            const std::string& backup_path,
+                            const std::atomic<bool>* stop = nullptr);
 inline constexpr int kBackupsKept = 3;
+
+// A complete backup.
+struct StoredBackup {
+  uint64_t id = 0;   // Increasing.
+  int64_t at_s = 0;  // Since the Unix epoch.
+  int64_t size_bytes = 0;
+
+  // For people; one line.
+  std::string ToString() const;
+};
+// Returns those in a folder, oldest first. Errors: NOT_FOUND where it is
+// missing. Damaged ones are left out.
+absl::StatusOr<std::vector<StoredBackup>> ListBackups(
+    const std::string& backup_path, rocksdb::Env* env = nullptr);
 
 // Makes a store at `store_path`, which must not exist or be empty, from the
 // newest backup. The restored store has an id of its own: its revision is lower

@@ -5,6 +5,7 @@
 #include "server/store/rocksdb_device_store.h"
 #include "server/store/rocksdb_event_store.h"
 #include "server/store/rocksdb_job_store.h"
+#include "server/store/rocksdb_live_maintenance.h"
 #include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_sample_store.h"
 #include "server/store/rocksdb_table_store.h"
@@ -30,6 +31,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   store->usage_ = std::make_unique<RocksDbUsageStore>(database);
   store->workloads_ = std::make_unique<RocksDbWorkloadStore>(database);
   ASSIGN_OR_RETURN(store->events_, RocksDbEventStore::Create(database));
+  store->maintenance_ = std::make_unique<RocksDbLiveMaintenance>(database);
   return store;
 }
 

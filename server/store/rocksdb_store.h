@@ -23,6 +23,7 @@
 #include "server/store/job_store.h"
 #include "server/store/rocksdb_maintenance.h"
 #include "server/store/sample_store.h"
+#include "server/store/store_maintenance.h"
 #include "server/store/table_store.h"
 #include "server/store/usage_store.h"
 #include "server/store/workload_store.h"
@@ -56,6 +57,7 @@ class RocksDbStore {
   UsageStore& usage() { return *usage_; }
   WorkloadStore& workloads() { return *workloads_; }
   EventStore& events() { return *events_; }
+  StoreMaintenance& maintenance() { return *maintenance_; }
 
   const std::string& path() const;
   // 32 hex digits; made with the store.
@@ -87,6 +89,7 @@ class RocksDbStore {
   std::unique_ptr<UsageStore> usage_;
   std::unique_ptr<WorkloadStore> workloads_;
   std::unique_ptr<EventStore> events_;
+  std::unique_ptr<StoreMaintenance> maintenance_;
 };
 
 }  // namespace wavetune
