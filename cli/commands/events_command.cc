@@ -1,4 +1,5 @@
 // wavetune events.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -111,9 +112,24 @@ bool IsAskedFor(const v1::ListEventsRequest& request, const v1::Event& event) {
           request.kind() == event.kind());
 }
 
+// Returns the id that new events are above of. What nobody asked for counts,
+// too: else a list without an event would begin with what is long past, or
+// leave out what happens between two calls. Ids start at 1.
+absl::StatusOr<uint64_t> NewestId(StatusReader& status) {
+  v1::ListEventsRequest request;
+  request.set_limit(1);
+  ASSIGN_OR_RETURN(const v1::ListEventsResponse newest,
+                   status.ListEvents(request));
+  return newest.events().empty() ? 1 : newest.events(0).id();
+}
+
 absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
   ASSIGN_OR_RETURN(const v1::ListEventsRequest request, RequestOf(options));
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  uint64_t after_id = 0;
+  if (options.follow) {
+    ASSIGN_OR_RETURN(after_id, NewestId(*daemon.status));
+  }
   ASSIGN_OR_RETURN(const v1::ListEventsResponse list,
                    daemon.status->ListEvents(request));
   // Oldest first, as what follows.
@@ -127,7 +143,10 @@ absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
     return absl::OkStatus();
   }
   v1::WatchEventsRequest watch;
-  watch.set_after_id(list.events().empty() ? 0 : list.events(0).id());
+  // What came between the two lists was listed.
+  watch.set_after_id(list.events().empty()
+                         ? after_id
+                         : std::max(after_id, list.events(0).id()));
   const absl::Status status = daemon.status->WatchEvents(
       watch, [&](const v1::WatchEventsResponse& response) {
         if (response.has_event() && IsAskedFor(request, response.event()))

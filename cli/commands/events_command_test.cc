@@ -65,6 +65,17 @@ TEST_F(EventsCommandTest, FollowsFromWhereTheListEnds) {
                                 Not(HasSubstr("not asked for"))));
 }
 
+TEST_F(EventsCommandTest, FollowsFromTheNewestEventWhereNoneIsListed) {
+  // The fake lists the same to whoever asks.
+  *daemon_->events.add_events() = Event(9, v1::Event::PROMOTED, "other");
+  EXPECT_EQ(Run({"events", "--follow"}), kExitOk);
+  EXPECT_EQ(daemon_->watch_events_request.after_id(), 9u);
+  daemon_->events.clear_events();
+  EXPECT_EQ(Run({"events", "--follow"}), kExitOk);
+  // Not 0, which leaves out what came before the stream began.
+  EXPECT_EQ(daemon_->watch_events_request.after_id(), 1u);
+}
+
 TEST_F(EventsCommandTest, JsonIsAnObjectALine) {
   *daemon_->events.add_events() = Event(5, v1::Event::PROMOTED, "listed");
   EXPECT_EQ(Run({"events", "--json"}), kExitOk);
