@@ -39,6 +39,8 @@ class Parser {
     AddReprofileCommand(registry_);
     AddJobsCommands(registry_);
     AddTablesCommands(registry_);
+    AddStoreCommands(registry_);
+    AddDoctorCommand(registry_);
     AddResolveCommand(registry_);
     AddExplainCommand(registry_);
     AddBenchCommand(registry_);

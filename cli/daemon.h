@@ -77,6 +77,24 @@ class TableControl {
   virtual absl::StatusOr<v1::PinTableResponse> Pin(
       const v1::PinTableRequest& request) = 0;
   virtual absl::Status Unpin(const v1::UnpinTableRequest& request) = 0;
+  virtual absl::StatusOr<v1::ImportTableResponse> Import(
+      const v1::ImportTableRequest& request) = 0;
+  virtual absl::StatusOr<v1::RetireTableResponse> Retire(
+      const v1::RetireTableRequest& request) = 0;
+};
+
+// StoreControl: what is done to the daemon's store while it runs.
+//
+// Each is a stream: calls `on_progress` until the work ends; the last is
+// `done`. Errors: as TableControl; FAILED_PRECONDITION where other work runs.
+class StoreControl {
+ public:
+  using OnProgress = std::function<void(const v1::StoreProgress&)>;
+
+  virtual ~StoreControl() = default;
+  virtual absl::Status BackUp(const OnProgress& on_progress) = 0;
+  virtual absl::Status Check(const OnProgress& on_progress) = 0;
+  virtual absl::Status Compact(const OnProgress& on_progress) = 0;
 };
 
 // JobControl: starts, watches and cancels the daemon's jobs.
@@ -117,6 +135,7 @@ struct DaemonConnection {
   std::shared_ptr<StatusReader> status;
   std::shared_ptr<TableReader> tables;
   std::shared_ptr<TableControl> table_control;
+  std::shared_ptr<StoreControl> store;
   std::shared_ptr<JobControl> jobs;
   std::shared_ptr<WorkloadControl> workloads;
 };

@@ -14,6 +14,7 @@ namespace wavetune::cli {
 class FakeDaemon : public StatusReader,
                    public TableReader,
                    public TableControl,
+                   public StoreControl,
                    public JobControl,
                    public WorkloadControl {
  public:
@@ -27,6 +28,9 @@ class FakeDaemon : public StatusReader,
   v1::ListRejectedTablesResponse rejected;
   v1::RollBackResponse rolled_back;
   v1::PinTableResponse pinned;
+  v1::ImportTableResponse imported;
+  std::vector<v1::StoreProgress> store_progress;
+  v1::RetireTableResponse retired;
   v1::ListEventsResponse events;
   std::vector<v1::WatchEventsResponse> new_events;
   v1::GetUsageResponse usage;
@@ -51,6 +55,9 @@ class FakeDaemon : public StatusReader,
   v1::RollBackRequest rollback_request;
   v1::PinTableRequest pin_request;
   v1::UnpinTableRequest unpin_request;
+  v1::ImportTableRequest import_request;
+  std::vector<std::string> store_work;  // "backup", ...
+  v1::RetireTableRequest retire_request;
   v1::AddWorkloadRequest workload_request;
   std::vector<std::string> removed_workloads;
   v1::MeasureRequest measure_request;
@@ -139,6 +146,25 @@ class FakeDaemon : public StatusReader,
     unpin_request = request;
     return error;
   }
+  absl::StatusOr<v1::ImportTableResponse> Import(
+      const v1::ImportTableRequest& request) override {
+    import_request = request;
+    return Answer(imported);
+  }
+  absl::StatusOr<v1::RetireTableResponse> Retire(
+      const v1::RetireTableRequest& request) override {
+    retire_request = request;
+    return Answer(retired);
+  }
+  absl::Status BackUp(const OnProgress& on_progress) override {
+    return WorkOnStore("backup", on_progress);
+  }
+  absl::Status Check(const OnProgress& on_progress) override {
+    return WorkOnStore("check", on_progress);
+  }
+  absl::Status Compact(const OnProgress& on_progress) override {
+    return WorkOnStore("compact", on_progress);
+  }
   absl::StatusOr<v1::ReprofileResponse> Reprofile(
       const v1::ReprofileRequest& request) override {
     reprofile_request = request;
@@ -197,6 +223,14 @@ class FakeDaemon : public StatusReader,
   }
 
  private:
+  absl::Status WorkOnStore(const std::string& work,
+                           const OnProgress& on_progress) {
+    store_work.push_back(work);
+    for (const v1::StoreProgress& progress : store_progress)
+      on_progress(progress);
+    return error;
+  }
+
   template <typename Response>
   absl::StatusOr<Response> Answer(const Response& response) const {
     if (!error.ok()) return error;

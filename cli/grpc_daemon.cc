@@ -322,11 +322,53 @@ class GrpcTableControl : public TableControl {
                                         request)
         .status();
   }
+  absl::StatusOr<v1::ImportTableResponse> Import(
+      const v1::ImportTableRequest& request) override {
+    return Call<v1::ImportTableResponse>(&v1::AdminService::Stub::ImportTable,
+                                         request);
+  }
+  absl::StatusOr<v1::RetireTableResponse> Retire(
+      const v1::RetireTableRequest& request) override {
+    return Call<v1::RetireTableResponse>(&v1::AdminService::Stub::RetireTable,
+                                         request);
+  }
 
  private:
   template <typename Response, typename Method, typename Request>
   absl::StatusOr<Response> Call(Method method, const Request& request) {
     return CallNewer<Response>(socket_, *admin_, method, request);
+  }
+
+  const Socket socket_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+class GrpcStoreControl : public StoreControl {
+ public:
+  explicit GrpcStoreControl(Socket socket)
+      : socket_(std::move(socket)),
+        admin_(v1::AdminService::NewStub(socket_.channel())) {}
+
+  absl::Status BackUp(const OnProgress& on_progress) override {
+    grpc::ClientContext context;
+    return Read(&context, admin_->BackUpStore(&context, {}), on_progress);
+  }
+  absl::Status Check(const OnProgress& on_progress) override {
+    grpc::ClientContext context;
+    return Read(&context, admin_->CheckStore(&context, {}), on_progress);
+  }
+  absl::Status Compact(const OnProgress& on_progress) override {
+    grpc::ClientContext context;
+    return Read(&context, admin_->CompactStore(&context, {}), on_progress);
+  }
+
+ private:
+  absl::Status Read(
+      grpc::ClientContext* context,
+      std::unique_ptr<grpc::ClientReader<v1::StoreProgress>> reader,
+      const OnProgress& on_progress) {
+    return SayIfOlder(ReadStream<v1::StoreProgress>(
+        socket_, context, std::move(reader), on_progress));
   }
 
   const Socket socket_;
@@ -400,6 +442,7 @@ absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
       .status = both,
       .tables = both,
       .table_control = std::make_shared<GrpcTableControl>(admin),
+      .store = std::make_shared<GrpcStoreControl>(admin),
       .jobs = std::make_shared<GrpcJobControl>(std::move(admin)),
       .workloads = std::move(workloads)};
 }

@@ -18,6 +18,12 @@ void AddJobsCommands(CommandRegistry& registry);      // jobs ...
 void AddTablesCommands(CommandRegistry& registry);    // tables ...
 // tables history, tables rollback, ...; `tables` is the group.
 void AddTablesAdminCommands(CommandRegistry& registry, CLI::App* tables);
+// tables import, tables retire.
+void AddTablesImportCommands(CommandRegistry& registry, CLI::App* tables);
+// tables diff.
+void AddTablesDiffCommand(CommandRegistry& registry, CLI::App* tables);
+void AddStoreCommands(CommandRegistry& registry);     // store ...
+void AddDoctorCommand(CommandRegistry& registry);     // doctor
 void AddResolveCommand(CommandRegistry& registry);    // resolve
 void AddExplainCommand(CommandRegistry& registry);    // explain
 void AddBenchCommand(CommandRegistry& registry);      // bench

@@ -73,10 +73,21 @@ std::string StaleText(const v1::TableInfo& info) {
              : absl::StrCat("STALE: ", info.stale_reason());
 }
 
+bool IsOldClass(const v1::TableInfo& info,
+                const v1::ListTablesResponse& tables) {
+  return info.stale() &&
+         std::any_of(tables.tables().begin(), tables.tables().end(),
+                     [&](const v1::TableInfo& other) {
+                       return other.kernel() == info.kernel() &&
+                              other.silicon_key() == info.silicon_key() &&
+                              other.epoch() > info.epoch();
+                     });
+}
+
 absl::Status CheckStale(const v1::ListTablesResponse& tables) {
   std::vector<std::string> stale;
   for (const v1::TableInfo& info : tables.tables()) {
-    if (!info.stale()) continue;
+    if (!info.stale() || IsOldClass(info, tables)) continue;
     stale.push_back(absl::StrCat("\"", info.kernel(), "\" on ",
                                  info.device_label(), " is ", StaleText(info)));
   }
@@ -90,27 +101,50 @@ absl::Status CheckStale(const v1::ListTablesResponse& tables) {
       ". Profile them: wavetune reprofile"));
 }
 
-void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
-  TextTable table({"KERNEL", "DEVICE", "DIGEST", "FINGERPRINT", "PORTFOLIO",
-                   "SIZE", "EPOCH", "PROMOTED", "STATE"});
+namespace {
+
+TextTable TableOfTables() {
+  return TextTable({"KERNEL", "DEVICE", "DIGEST", "FINGERPRINT", "PORTFOLIO",
+                    "SIZE", "EPOCH", "PROMOTED", "STATE"});
+}
+
+void AddTable(TextTable& table, const v1::TableInfo& info,
+              const std::string& state) {
+  table.AddRow({info.kernel(), info.device_label(), info.digest().substr(0, 16),
+                info.fingerprint().substr(0, 12),
+                absl::StrCat(info.portfolio_size()),
+                FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
+                FormatTime(info.promoted_at_us()), state});
+}
+
+void PrintOldClasses(std::ostream& out, const v1::ListTablesResponse& tables) {
+  TextTable old = TableOfTables();
+  bool any = false;
   for (const v1::TableInfo& info : tables.tables()) {
-    table.AddRow({info.kernel(), info.device_label(),
-                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
-                  absl::StrCat(info.portfolio_size()),
-                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
-                  FormatTime(info.promoted_at_us()), StaleText(info)});
+    if (!IsOldClass(info, tables)) continue;
+    any = true;
+    AddTable(old, info, StaleText(info));
   }
-  for (const v1::TableInfo& info : tables.withdrawn()) {
-    table.AddRow({info.kernel(), info.device_label(),
-                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
-                  absl::StrCat(info.portfolio_size()),
-                  FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
-                  FormatTime(info.promoted_at_us()), "WITHDRAWN"});
+  if (!any) return;
+  out << "\nkept for devices as they were, beside newer ones (wavetune tables "
+         "retire ends them):\n";
+  old.Print(out);
+}
+
+}  // namespace
+
+void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
+  TextTable table = TableOfTables();
+  for (const v1::TableInfo& info : tables.tables()) {
+    if (!IsOldClass(info, tables)) AddTable(table, info, StaleText(info));
   }
+  for (const v1::TableInfo& info : tables.withdrawn())
+    AddTable(table, info, "WITHDRAWN");
   table.Print(out,
               tables.left_out().empty()
                   ? "no tables: run `wavetune reprofile --kernel NAME --wait`"
                   : "no tables that can be read");
+  PrintOldClasses(out, tables);
   for (const v1::TableInfo& info : tables.withdrawn()) {
     out << "table " << info.digest().substr(0, 16) << " of " << info.kernel()
         << " was withdrawn: " << info.withdrawn()

@@ -13,8 +13,8 @@
 namespace wavetune::cli {
 
 void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
-// Those that serve; those that were withdrawn or cannot be read, with the
-// reasons.
+// Those that serve, old classes apart; those that were withdrawn or cannot be
+// read, with the reasons.
 void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
 // On which devices which kernel's default cannot be used; nothing where all
 // can.
@@ -27,8 +27,13 @@ std::string UserText(const std::string& by);
 // "serving", "serving, pinned", or "STALE: " with what differs.
 std::string StaleText(const v1::TableInfo& info);
 
+// Whether a table is of a class that a newer one has taken the place of: it is
+// stale, and another of its kernel and silicon was promoted since.
+bool IsOldClass(const v1::TableInfo& info,
+                const v1::ListTablesResponse& tables);
+
 // Returns an error that ends as kExitStale where a table is stale, for
-// --fail-stale.
+// --fail-stale; old classes do not count.
 absl::Status CheckStale(const v1::ListTablesResponse& tables);
 
 // "sampling", "running": enum names in lower case.

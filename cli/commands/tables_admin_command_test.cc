@@ -1,4 +1,5 @@
 // wavetune tables history, rollback, pin and unpin, against a fake daemon.
+#include <fstream>
 #include <string>
 
 #include "cli/commands/daemon_command_fixture.h"
@@ -122,6 +123,62 @@ TEST_F(TablesAdminCommandTest, AKernelMustBeNamed) {
     EXPECT_EQ(Run({"tables", command}), kExitUsage) << command;
     EXPECT_THAT(err_.str(), HasSubstr("KERNEL is required"));
   }
+}
+
+TEST_F(TablesAdminCommandTest, ImportSendsTheFileAndSaysWhatServes) {
+  const std::string file = ::testing::TempDir() + "imported_gemm.table";
+  std::ofstream(file) << "the payload";
+  v1::TableInfo& table = *daemon_->imported.mutable_table();
+  table = Info('a', 4);
+  table.set_unverified(true);
+  table.set_stale(true);
+  table.set_stale_reason("imported, not verified here");
+  *daemon_->imported.add_ended() = Info('b', 3);
+  EXPECT_EQ(Run({"tables", "import", file, "--reason", "from node 7"}),
+            kExitOk);
+  EXPECT_EQ(daemon_->import_request.payload(), "the payload");
+  EXPECT_EQ(daemon_->import_request.reason(), "from node 7");
+  EXPECT_FALSE(daemon_->import_request.trust());
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("imported, not verified here"),
+                    HasSubstr("table bbbbbbbbbbbbbbbb of gemm_f32 serves no "
+                              "longer"),
+                    HasSubstr("wavetune reprofile --kernel gemm_f32")));
+  EXPECT_EQ(Run({"tables", "import", file, "--trust"}), kExitOk);
+  EXPECT_TRUE(daemon_->import_request.trust());
+  EXPECT_NE(Run({"tables", "import", file + ".none"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("imported_gemm.table.none"));
+}
+
+TEST_F(TablesAdminCommandTest, RetireSaysWhatServesNoLonger) {
+  *daemon_->retired.add_ended() = Info('b', 3);
+  EXPECT_EQ(Run({"tables", "retire", "bbbbbbbb", "--reason", "old"}), kExitOk);
+  EXPECT_EQ(daemon_->retire_request.digest(), "bbbbbbbb");
+  EXPECT_EQ(daemon_->retire_request.reason(), "old");
+  EXPECT_THAT(out_.str(), HasSubstr("table bbbbbbbbbbbbbbbb of gemm_f32 serves "
+                                    "no longer"));
+}
+
+TEST_F(TablesAdminCommandTest, AListShowsOldClassesApart) {
+  v1::TableInfo old = Info('a', 1);
+  old.set_silicon_key("mp=132");
+  old.set_stale(true);
+  old.set_stale_reason("driver 580, now 590");
+  *daemon_->tables.add_tables() = old;
+  EXPECT_EQ(Run({"tables", "list", "--fail-stale"}), kExitStale);
+  v1::TableInfo newer = Info('b', 2);
+  newer.set_silicon_key("mp=132");
+  *daemon_->tables.add_tables() = newer;
+  // What took its place is current.
+  EXPECT_EQ(Run({"tables", "list", "--fail-stale"}), kExitOk);
+  const size_t apart = out_.str().find("kept for devices as they were");
+  ASSERT_NE(apart, std::string::npos);
+  EXPECT_LT(out_.str().find("bbbbbbbbbbbbbbbb"), apart);
+  EXPECT_GT(out_.str().find("aaaaaaaaaaaaaaaa"), apart);
+  // Of other silicon it is no old class.
+  daemon_->tables.mutable_tables(1)->set_silicon_key("mp=66");
+  EXPECT_EQ(Run({"tables", "list"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("kept for devices")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// wavetune tables list|show|save.
+// wavetune tables list|show|save|export.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -422,19 +422,26 @@ void AddTablesCommands(CommandRegistry& registry) {
         return RunTablesShow(context, *options);
       });
   AddWhichTable(show, options);
-  CLI::App* save = registry.Add(
-      tables, "save",
-      "Writes a table's payload to a file, for `wavetune kernels export "
-      "--table` and for clients without a daemon.",
-      {"wavetune tables save gemm_bf16 --out gemm.table",
-       "wavetune tables save 3f9a04c1d2e5 --out gemm.table"},
-      [options](CommandContext& context) {
-        return RunSave(context, *options);
-      });
-  AddWhichTable(save, options);
-  save->add_option("--out", options->out, "File to write; replaced as a whole")
-      ->required();
+  // Two names of one command: scripts know the first.
+  for (const std::string name : {"save", "export"}) {
+    CLI::App* save = registry.Add(
+        tables, name,
+        "Writes a table's payload to a file, for `wavetune tables import` on "
+        "another node, `wavetune export --table` and clients without a daemon.",
+        {absl::StrCat("wavetune tables ", name, " gemm_bf16 --out gemm.table"),
+         absl::StrCat("wavetune tables ", name,
+                      " 3f9a04c1d2e5 --out gemm.table")},
+        [options](CommandContext& context) {
+          return RunSave(context, *options);
+        });
+    AddWhichTable(save, options);
+    save->add_option("--out", options->out,
+                     "File to write; replaced as a whole")
+        ->required();
+  }
   AddTablesAdminCommands(registry, tables);
+  AddTablesImportCommands(registry, tables);
+  AddTablesDiffCommand(registry, tables);
 }
 
 }  // namespace wavetune::cli

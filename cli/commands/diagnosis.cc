@@ -1,0 +1,206 @@
+#include "cli/commands/diagnosis.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands/job_text.h"
+#include "cli/format.h"
+#include "model/kernel/throttling.h"
+
+namespace wavetune::cli {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+std::string ReprofileText(const std::string& kernel) {
+  return absl::StrCat("wavetune reprofile --kernel ", kernel);
+}
+
+void LookAtDaemon(const Observations& seen, Findings& findings) {
+  if (!seen.answer.ok()) {
+    findings.push_back(
+        {absl::StrCat("wavetuned does not answer at ", seen.endpoint),
+         std::string(seen.answer.message()),
+         "systemctl status wavetuned; journalctl -u wavetuned"});
+    return;
+  }
+  if (seen.status.version() != seen.own_version) {
+    findings.push_back(
+        {absl::StrCat("wavetuned is version ", seen.status.version(),
+                      ", this command ", seen.own_version),
+         "a package was upgraded and the daemon not restarted, or two versions "
+         "are installed; versions that differ by more than one minor do not "
+         "work together",
+         "systemctl restart wavetuned wavetune-agent; which -a wavetune "
+         "wavetuned"});
+  }
+}
+
+void LookAtAdminSocket(const Observations& seen, Findings& findings) {
+  if (!seen.admin_socket) return;
+  using Kind = SocketDiagnosis::Kind;
+  const SocketDiagnosis& socket = *seen.admin_socket;
+  // Nothing was asked there: silence is as it should be.
+  if (socket.kind == Kind::kSilent || socket.kind == Kind::kUnknown) return;
+  const bool denied = socket.kind == Kind::kNoPermission;
+  findings.push_back(
+      {denied ? "this user may read, but not administer"
+              : "nobody can administer the daemon",
+       socket.text,
+       denied ? "id; ls -l /run/wavetune" : "systemctl restart wavetuned"});
+}
+
+void LookAtStore(const Observations& seen, Findings& findings) {
+  if (!seen.status.store_problem().empty()) {
+    findings.push_back({"nothing can be stored", seen.status.store_problem(),
+                        absl::StrCat("df -h ", seen.status.store_path())});
+  } else if (seen.free_bytes && *seen.free_bytes < kLittleSpaceBytes) {
+    findings.push_back({"the store's disk is nearly full",
+                        absl::StrCat(FormatBytes(*seen.free_bytes),
+                                     " are free at ", seen.status.store_path()),
+                        absl::StrCat("df -h ", seen.status.store_path(),
+                                     "; wavetune store compact")});
+  }
+  if (seen.status.corrupt_entries() > 0) {
+    findings.push_back({"entries of the store are damaged",
+                        absl::StrCat(seen.status.corrupt_entries(),
+                                     " were met since the daemon started, and "
+                                     "count as missing"),
+                        "wavetune store check"});
+  }
+}
+
+std::string WhyNoDevice(const Observations& seen) {
+  if (seen.nvidia_driver && seen.opencl_driver && !*seen.nvidia_driver &&
+      !*seen.opencl_driver) {
+    return "no driver is loaded on this machine: neither NVIDIA's nor one of "
+           "OpenCL";
+  }
+  return "wavetune-agent does not run, or found none it may use";
+}
+
+void LookAtDevice(const v1::DeviceStatus& device, Findings& findings) {
+  const std::string name = absl::StrCat("device ", device.facts().uuid(), " (",
+                                        device.facts().label(), ")");
+  const uint32_t reasons = device.state().throttle_reasons();
+  if (!device.problem().empty()) {
+    findings.push_back({name + " cannot be used", device.problem(),
+                        "journalctl -u wavetune-agent"});
+  } else if (device.silent_s() > 0) {
+    findings.push_back(
+        {name + " says nothing",
+         absl::StrCat("its agent was last heard ",
+                      FormatSeconds(device.silent_s()),
+                      " ago: it is stopped, or the host overloaded"),
+         "systemctl status wavetune-agent; uptime"});
+  } else if (!device.left_out().empty()) {
+    findings.push_back({name + " is left out of profiles", device.left_out(),
+                        "wavetune devices; nvidia-smi -q -d PERFORMANCE"});
+  } else if (IsThrottled(reasons)) {
+    findings.push_back({name + " is throttled", ThrottleText(reasons),
+                        "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"});
+  }
+}
+
+void LookAtDevices(const Observations& seen, Findings& findings) {
+  bool any = false;
+  for (const v1::DeviceStatus& device : seen.devices.devices()) {
+    if (!device.attached()) continue;
+    any = true;
+    LookAtDevice(device, findings);
+  }
+  if (any) return;
+  findings.push_back(
+      {seen.devices.devices().empty() ? "no device was ever attached"
+                                      : "no device is attached",
+       absl::StrCat(WhyNoDevice(seen), "; tables are served all the same"),
+       "systemctl status wavetune-agent; journalctl -u wavetune-agent"});
+}
+
+void LookAtTables(const Observations& seen, Findings& findings) {
+  for (const v1::TableInfo& table : seen.tables.tables()) {
+    if (!table.stale() || IsOldClass(table, seen.tables)) continue;
+    findings.push_back(
+        {absl::StrCat("the table of kernel ", table.kernel(), " (",
+                      table.device_label(), ") is STALE; it serves on"),
+         table.stale_reason(), ReprofileText(table.kernel())});
+  }
+  for (const v1::TableInfo& table : seen.tables.withdrawn()) {
+    findings.push_back({absl::StrCat("the table of kernel ", table.kernel(),
+                                     " was WITHDRAWN; its default decides"),
+                        table.withdrawn(),
+                        absl::StrCat("correct the kernel, then ",
+                                     ReprofileText(table.kernel()))});
+  }
+  for (const std::string& why : seen.tables.left_out()) {
+    findings.push_back({"a table cannot be read", why, "wavetune store check"});
+  }
+}
+
+void LookAtKernels(const Observations& seen, Findings& findings) {
+  std::vector<std::string> without;
+  for (const v1::KernelStatus& kernel : seen.kernels.kernels()) {
+    if (!kernel.problem().empty()) {
+      findings.push_back(
+          {absl::StrCat("the kernel in ", kernel.path(), " is refused"),
+           kernel.problem(),
+           absl::StrCat("wavetune kernels check ", kernel.path())});
+    } else if (kernel.tables().empty() && kernel.withdrawn().empty()) {
+      without.push_back(kernel.spec().name());
+    }
+    for (const v1::DefaultFault& fault : kernel.default_faults()) {
+      findings.push_back(
+          {absl::StrCat("the default of kernel ", kernel.spec().name(),
+                        " cannot be used on ", fault.device_uuid()),
+           fault.reason(),
+           absl::StrCat("choose another default_configuration in ",
+                        kernel.path())});
+    }
+  }
+  for (const std::string& problem : seen.kernels.problems()) {
+    findings.push_back(
+        {"a folder of kernels cannot be read", problem, "ls -ld the folder"});
+  }
+  if (without.empty()) return;
+  findings.push_back(
+      {absl::StrCat(without.size(),
+                    without.size() == 1 ? " kernel has" : " kernels have",
+                    " no table; defaults decide"),
+       absl::StrJoin(without, ", "),
+       without.size() == 1 ? ReprofileText(without.front())
+                           : "wavetune reprofile"});
+}
+
+// Of each kernel and device what its last job ended with.
+void LookAtJobs(const Observations& seen, Findings& findings) {
+  std::set<std::pair<std::string, std::string>> known;
+  for (const v1::JobInfo& job : seen.jobs.jobs()) {
+    if (job.state() == v1::QUEUED || job.state() == v1::RUNNING) continue;
+    if (!known.emplace(job.kernel(), job.device_uuid()).second) continue;
+    if (job.state() != v1::FAILED) continue;
+    findings.push_back({absl::StrCat("the last job of kernel ", job.kernel(),
+                                     " on ", job.device_uuid(), " failed"),
+                        job.message(),
+                        absl::StrCat("wavetune jobs show ", job.id())});
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> Diagnose(const Observations& seen) {
+  Findings findings;
+  LookAtDaemon(seen, findings);
+  LookAtAdminSocket(seen, findings);
+  if (!seen.answer.ok()) return findings;
+  LookAtStore(seen, findings);
+  LookAtDevices(seen, findings);
+  LookAtTables(seen, findings);
+  LookAtKernels(seen, findings);
+  LookAtJobs(seen, findings);
+  return findings;
+}
+
+}  // namespace wavetune::cli

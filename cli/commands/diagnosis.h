@@ -1,0 +1,58 @@
+// Diagnose: what is wrong on a node, why, and the command that helps.
+//
+//   for (const Finding& finding : Diagnose(observations)) ...
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_CLI_COMMANDS_DIAGNOSIS_H_
+#define WAVETUNE_CLI_COMMANDS_DIAGNOSIS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/socket_diagnosis.h"
+#include "proto/wavetune/v1/status_service.pb.h"
+#include "proto/wavetune/v1/table_service.pb.h"
+
+namespace wavetune::cli {
+
+struct Finding {
+  std::string what;  // One line.
+  std::string why;
+  std::string run;  // A command, or several after each other.
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// Less free space than this is said: the store stops at 8 MiB, and a backup
+// needs as much as the store.
+inline constexpr int64_t kLittleSpaceBytes = int64_t{512} << 20;
+
+// What was seen. `answer` is how the daemon's status came; where it is not OK
+// the rest of what a daemon says is empty.
+struct Observations {
+  std::string endpoint;
+  std::string own_version;
+  absl::Status answer;
+  v1::GetStatusResponse status;
+  v1::ListDevicesResponse devices;
+  v1::ListKernelsResponse kernels;
+  v1::ListTablesResponse tables;
+  v1::ListJobsResponse jobs;  // The newest, newest first.
+  // Of the admin socket; nothing over TCP.
+  std::optional<SocketDiagnosis> admin_socket;
+  // On this machine; nothing where the daemon is on another.
+  std::optional<bool> nvidia_driver;
+  std::optional<bool> opencl_driver;
+  std::optional<int64_t> free_bytes;  // Where the store is.
+};
+
+// Returns what somebody should look at, the gravest first; empty where there is
+// nothing.
+std::vector<Finding> Diagnose(const Observations& seen);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_DIAGNOSIS_H_

@@ -1,0 +1,214 @@
+#include "cli/commands/diagnosis.h"
+
+#include <string>
+#include <vector>
+
+#include "cli/commands/daemon_command_fixture.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "model/kernel/throttling.h"
+
+namespace wavetune::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+auto Finds(const std::string& what, const std::string& why,
+           const std::string& run) {
+  return AllOf(Field(&Finding::what, HasSubstr(what)),
+               Field(&Finding::why, HasSubstr(why)),
+               Field(&Finding::run, HasSubstr(run)));
+}
+
+class DiagnosisTest : public ::testing::Test {
+ protected:
+  DiagnosisTest() {
+    seen_.endpoint = "unix:/run/wavetune/reader.sock";
+    seen_.own_version = "1.0.0";
+    seen_.status.set_version("1.0.0");
+    seen_.status.set_store_path("/var/lib/wavetune");
+    seen_.free_bytes = int64_t{100} << 30;
+    v1::DeviceStatus& device = *seen_.devices.add_devices();
+    device.mutable_facts()->set_uuid("GPU-1");
+    device.mutable_facts()->set_label("NVIDIA H100");
+    device.set_attached(true);
+    v1::KernelStatus& kernel = *seen_.kernels.add_kernels();
+    kernel.mutable_spec()->set_name("gemm");
+    kernel.add_tables()->set_kernel("gemm");
+    seen_.tables.add_tables()->set_kernel("gemm");
+    seen_.admin_socket = SocketDiagnosis{SocketDiagnosis::Kind::kSilent, ""};
+  }
+
+  v1::DeviceStatus& device() { return *seen_.devices.mutable_devices(0); }
+
+  Observations seen_;
+};
+
+TEST_F(DiagnosisTest, FindsNothingWhereNothingIsWrong) {
+  EXPECT_THAT(Diagnose(seen_), IsEmpty());
+}
+
+TEST_F(DiagnosisTest, ASilentDaemonIsAllThatCanBeSaid) {
+  seen_.answer = absl::UnavailableError("its process has ended");
+  device().set_problem("nobody knows");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("does not answer at unix:/run/wavetune",
+                                "its process has ended",
+                                "systemctl status wavetuned")));
+}
+
+TEST_F(DiagnosisTest, NamesBothVersionsWhereTheyDiffer) {
+  seen_.status.set_version("0.9.0");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("version 0.9.0, this command 1.0.0",
+                                "not restarted", "systemctl restart")));
+}
+
+TEST_F(DiagnosisTest, SaysWhoMayNotAdminister) {
+  seen_.admin_socket = SocketDiagnosis{SocketDiagnosis::Kind::kNoPermission,
+                                       "it is of group wavetune-admin"};
+  EXPECT_THAT(Diagnose(seen_), ElementsAre(Finds("may read, but not administer",
+                                                 "wavetune-admin", "ls -l")));
+  seen_.admin_socket =
+      SocketDiagnosis{SocketDiagnosis::Kind::kNoSocket, "nothing is there"};
+  EXPECT_THAT(Diagnose(seen_), ElementsAre(Finds("nobody can administer",
+                                                 "nothing is there", "")));
+}
+
+TEST_F(DiagnosisTest, AStoreThatCannotBeWrittenComesBeforeAFullDisk) {
+  seen_.free_bytes = 1000;
+  EXPECT_THAT(Diagnose(seen_), ElementsAre(Finds("nearly full", "1000",
+                                                 "wavetune store compact")));
+  seen_.status.set_store_problem("the disk is full");
+  seen_.status.set_corrupt_entries(2);
+  EXPECT_THAT(
+      Diagnose(seen_),
+      ElementsAre(Finds("nothing can be stored", "the disk is full",
+                        "df -h /var/lib/wavetune"),
+                  Finds("damaged", "2 were met", "wavetune store check")));
+}
+
+TEST_F(DiagnosisTest, SaysThatNoDriverIsLoaded) {
+  device().set_attached(false);
+  seen_.nvidia_driver = false;
+  seen_.opencl_driver = false;
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("no device is attached", "no driver is loaded",
+                                "journalctl -u wavetune-agent")));
+  seen_.opencl_driver = true;
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("no device is attached",
+                                "wavetune-agent does not run", "systemctl")));
+  seen_.devices.clear_devices();
+  EXPECT_THAT(Diagnose(seen_), ElementsAre(Finds("was ever attached", "", "")));
+}
+
+TEST_F(DiagnosisTest, NamesWhatADeviceSuffersFrom) {
+  device().mutable_state()->set_throttle_reasons(0x40);
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("GPU-1 (NVIDIA H100) is throttled",
+                                ThrottleText(0x40), "nvidia-smi")));
+  device().set_left_out("it is hot: 86 C");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("left out of profiles", "86 C", "nvidia-smi")));
+  device().set_silent_s(40);
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("says nothing", "40", "uptime")));
+  device().set_problem("NVRTC is missing");
+  EXPECT_THAT(
+      Diagnose(seen_),
+      ElementsAre(Finds("cannot be used", "NVRTC is missing", "journalctl")));
+}
+
+TEST_F(DiagnosisTest, NamesTablesThatAreNotWhatTheyShouldBe) {
+  v1::TableInfo& stale = *seen_.tables.mutable_tables(0);
+  stale.set_stale(true);
+  stale.set_stale_reason("driver 580, now 590");
+  v1::TableInfo& withdrawn = *seen_.tables.add_withdrawn();
+  withdrawn.set_kernel("gelu");
+  withdrawn.set_withdrawn("BM=64 is wrong");
+  seen_.tables.add_left_out("table abc of kernel conv left out");
+  EXPECT_THAT(
+      Diagnose(seen_),
+      ElementsAre(Finds("kernel gemm", "driver 580, now 590",
+                        "wavetune reprofile --kernel gemm"),
+                  Finds("kernel gelu", "BM=64 is wrong", "correct the kernel"),
+                  Finds("cannot be read", "table abc", "store check")));
+}
+
+TEST_F(DiagnosisTest, NamesKernelsThatAreRefusedOrHaveNoTable) {
+  v1::KernelStatus& broken = *seen_.kernels.add_kernels();
+  broken.set_path("/kernels/broken");
+  broken.set_problem("line 3: no such field");
+  for (const std::string name : {"a", "b"})
+    seen_.kernels.add_kernels()->mutable_spec()->set_name(name);
+  v1::DefaultFault& fault =
+      *seen_.kernels.mutable_kernels(0)->add_default_faults();
+  fault.set_device_uuid("GPU-1");
+  fault.set_reason("does not compile");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("default of kernel gemm", "does not compile",
+                                "default_configuration"),
+                          Finds("/kernels/broken", "no such field",
+                                "wavetune kernels check /kernels/broken"),
+                          Finds("2 kernels have no table", "a, b",
+                                "wavetune reprofile")));
+}
+
+TEST_F(DiagnosisTest, OnlyTheLastJobOfAKernelCounts) {
+  const auto add = [this](uint64_t id, const std::string& kernel,
+                          v1::JobState state) {
+    v1::JobInfo& job = *seen_.jobs.add_jobs();
+    job.set_id(id);
+    job.set_kernel(kernel);
+    job.set_device_uuid("GPU-1");
+    job.set_state(state);
+    job.set_message("no device time was left");
+  };
+  add(5, "gemm", v1::RUNNING);
+  add(4, "gemm", v1::SUCCEEDED);
+  add(3, "gemm", v1::FAILED);
+  EXPECT_THAT(Diagnose(seen_), IsEmpty());
+  add(2, "gelu", v1::FAILED);
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("kernel gelu on GPU-1 failed", "no device time",
+                                "wavetune jobs show 2")));
+}
+
+class DoctorCommandTest : public DaemonCommandFixture {};
+
+TEST_F(DoctorCommandTest, ExitsWith1WhereSomethingIsFound) {
+  daemon_->status.set_store_problem("the disk is full");
+  EXPECT_EQ(Run({"doctor"}), kExitFailed);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("nothing can be stored\n  why  the disk is full"),
+                    HasSubstr("  run  df -h")));
+  EXPECT_EQ(Run({"doctor", "--json"}), kExitFailed);
+  EXPECT_THAT(Output()["findings"], Not(SizeIs(0)));
+  daemon_->error = absl::UnavailableError("nobody is there");
+  EXPECT_EQ(Run({"doctor"}), kExitFailed);
+  EXPECT_THAT(out_.str(), HasSubstr("wavetuned does not answer"));
+}
+
+TEST_F(DoctorCommandTest, ExitsWith0WhereNothingIs) {
+  EXPECT_EQ(Run({"--version"}), kExitOk);
+  const std::string version = out_.str();  // "wavetune 1.0.0"
+  daemon_->status.set_version(
+      version.substr(9, version.find_last_not_of('\n') - 8));
+  v1::DeviceStatus& device = *daemon_->devices.add_devices();
+  device.set_attached(true);
+  // Over TCP nothing of this machine counts.
+  CommandContext context = Context();
+  context.endpoint = "node7:9477";
+  EXPECT_EQ(RunCommandLine({"doctor"}, context), kExitOk) << out_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("nothing is wrong"));
+}
+
+}  // namespace
+}  // namespace wavetune::cli

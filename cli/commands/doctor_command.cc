@@ -1,0 +1,105 @@
+// wavetune doctor.
+#include <sys/statvfs.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/diagnosis.h"
+#include "cli/json.h"
+
+namespace wavetune::cli {
+namespace {
+
+constexpr int32_t kJobsLookedAt = 50;
+
+bool IsHere(const std::string& endpoint) {
+  return absl::StartsWith(endpoint, "unix:");
+}
+
+std::optional<int64_t> FreeBytes(const std::string& path) {
+  struct statvfs facts {};
+  if (::statvfs(path.c_str(), &facts) != 0) return std::nullopt;
+  return static_cast<int64_t>(facts.f_bavail) *
+         static_cast<int64_t>(facts.f_frsize);
+}
+
+bool HasEntries(const char* folder) {
+  std::error_code error;
+  const std::filesystem::directory_iterator it(folder, error);
+  return !error && it != std::filesystem::directory_iterator();
+}
+
+// Reads what the daemon says.
+absl::Status Ask(DaemonConnection& daemon, Observations& seen) {
+  ASSIGN_OR_RETURN(seen.status, daemon.status->GetStatus());
+  ASSIGN_OR_RETURN(seen.devices, daemon.status->ListDevices());
+  ASSIGN_OR_RETURN(seen.kernels, daemon.status->ListKernels());
+  ASSIGN_OR_RETURN(seen.tables, daemon.tables->ListTables({}));
+  ASSIGN_OR_RETURN(seen.jobs, daemon.status->ListJobs(kJobsLookedAt));
+  return absl::OkStatus();
+}
+
+// Looks at what is on this machine.
+void LookHere(Observations& seen) {
+  if (!IsHere(seen.endpoint)) return;
+  seen.admin_socket = DiagnoseSocket(SiblingEndpoint(seen.endpoint, "admin"));
+  std::error_code ignored;
+  seen.nvidia_driver =
+      std::filesystem::exists("/proc/driver/nvidia/version", ignored);
+  seen.opencl_driver = HasEntries("/etc/OpenCL/vendors");
+  if (seen.answer.ok()) seen.free_bytes = FreeBytes(seen.status.store_path());
+}
+
+void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    out << finding.what << "\n  why  " << finding.why << "\n  run  "
+        << finding.run << "\n";
+  }
+  if (findings.empty()) out << "nothing is wrong that could be seen\n";
+}
+
+Json FindingsJson(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) {
+    list.push_back(
+        {{"what", finding.what}, {"why", finding.why}, {"run", finding.run}});
+  }
+  return Json{{"findings", std::move(list)}};
+}
+
+absl::Status RunDoctor(CommandContext& context) {
+  Observations seen{.endpoint = context.Endpoint(),
+                    .own_version = WAVETUNE_VERSION};
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  seen.answer = Ask(daemon, seen);
+  LookHere(seen);
+  const std::vector<Finding> findings = Diagnose(seen);
+  if (context.json) {
+    PrintJson(*context.out, FindingsJson(findings));
+  } else {
+    PrintFindings(*context.out, findings);
+  }
+  if (findings.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      findings.size(), findings.size() == 1 ? " finding" : " findings"));
+}
+
+}  // namespace
+
+void AddDoctorCommand(CommandRegistry& registry) {
+  registry.Add(
+      registry.root(), "doctor",
+      "Looks at daemon, sockets, store, devices, tables, kernels and jobs, and "
+      "says what is wrong, why, and what to run. Exits with 1 where something "
+      "is.",
+      {"wavetune doctor", "wavetune doctor --json"}, RunDoctor);
+}
+
+}  // namespace wavetune::cli
