@@ -483,6 +483,16 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--replay-judged", arguments.backend.replay_judged,
                "Answer at the problems that quality is judged on, too; for "
                "`wavetune bench`, never for profiling");
+  app.add_option("--replay-boards", arguments.backend.replay_boards,
+                 "How many boards to pretend of each recorded device; their "
+                 "UUIDs end in -b2, -b3, ...")
+      ->check(NumberIn(1, 64))
+      ->capture_default_str();
+  app.add_option("--replay-pace", arguments.backend.replay_pace,
+                 "A replayed burst takes so many times the time that was "
+                 "recorded; 0: it is answered at once")
+      ->check(NumberIn(0, 1e6))
+      ->capture_default_str();
   app.add_option("--inject", arguments.backend.inject,
                  "For drills and tests: a file that says what to pretend of "
                  "devices, as \"driver = 590.12\" (docs/testing.md); refused "
@@ -557,6 +567,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--cache-dir", arguments.backend.cache_dir);
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
   worker->add_flag("--replay-judged", arguments.backend.replay_judged);
+  worker->add_option("--replay-boards", arguments.backend.replay_boards);
+  worker->add_option("--replay-pace", arguments.backend.replay_pace);
   worker->add_option("--memory-cap", arguments.backend.memory_cap);
   worker->add_option("--python", arguments.backend.python);
   worker->add_flag("--skip-nvidia-opencl",

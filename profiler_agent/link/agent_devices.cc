@@ -127,6 +127,15 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
     command.insert(command.end(), {"--replay-trace", folder});
   }
   if (options.backend.replay_judged) command.emplace_back("--replay-judged");
+  if (options.backend.replay_boards != 1) {
+    command.insert(
+        command.end(),
+        {"--replay-boards", absl::StrCat(options.backend.replay_boards)});
+  }
+  if (options.backend.replay_pace != 0) {
+    command.insert(command.end(), {"--replay-pace",
+                                   absl::StrCat(options.backend.replay_pace)});
+  }
   command.insert(command.end(),
                  {"--memory-cap", absl::StrCat(options.backend.memory_cap)});
   command.insert(command.end(), {"--python", options.backend.python});

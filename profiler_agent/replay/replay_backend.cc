@@ -21,44 +21,64 @@ absl::StatusOr<DeviceFacts> FactsOf(const std::string& folder) {
 
 }  // namespace
 
-ReplayBackend::ReplayBackend(std::vector<std::string> folders, bool judged)
-    : folders_(std::move(folders)), judged_(judged) {}
+ReplayBackend::ReplayBackend(Options options) : options_(std::move(options)) {}
+
+std::string ReplayBackend::BoardUuid(const std::string& device_uuid,
+                                     int board) {
+  return board == 1 ? device_uuid : absl::StrCat(device_uuid, "-b", board);
+}
+
+absl::StatusOr<std::vector<DeviceFacts>> ReplayBackend::BoardsOf(
+    const std::string& folder) const {
+  ASSIGN_OR_RETURN(const DeviceFacts facts, FactsOf(folder));
+  std::vector<DeviceFacts> boards;
+  for (int board = 1; board <= std::max(options_.boards, 1); ++board) {
+    boards.push_back(facts);
+    boards.back().uuid = BoardUuid(facts.uuid, board);
+  }
+  return boards;
+}
 
 Backend::Enumeration ReplayBackend::Enumerate() {
   Enumeration found;
-  if (folders_.empty()) {
+  if (options_.folders.empty()) {
     found.note = "no trace was given; name its folder with --replay-trace";
   }
-  for (const std::string& folder : folders_) {
-    const absl::StatusOr<DeviceFacts> facts = FactsOf(folder);
-    if (!facts.ok()) {
-      absl::StrAppend(&found.note, folder, ": ", facts.status().message());
+  for (const std::string& folder : options_.folders) {
+    const absl::StatusOr<std::vector<DeviceFacts>> boards = BoardsOf(folder);
+    if (!boards.ok()) {
+      absl::StrAppend(&found.note, folder, ": ", boards.status().message());
       continue;
     }
-    const bool known = std::any_of(
-        found.devices.begin(), found.devices.end(),
-        [&](const DeviceFacts& other) { return other.uuid == facts->uuid; });
-    if (!known) found.devices.push_back(*facts);
+    for (const DeviceFacts& facts : *boards) {
+      const bool known = std::any_of(
+          found.devices.begin(), found.devices.end(),
+          [&](const DeviceFacts& other) { return other.uuid == facts.uuid; });
+      if (!known) found.devices.push_back(facts);
+    }
   }
   return found;
 }
 
 absl::StatusOr<std::unique_ptr<Device>> ReplayBackend::Open(
     const std::string& device_uuid, const std::string& /*cache_dir*/) {
-  std::vector<std::string> of_device;
+  ReplayDevice::Options opened{.judged = options_.judged,
+                               .pace = options_.pace};
   DeviceFacts facts;
-  for (const std::string& folder : folders_) {
-    absl::StatusOr<DeviceFacts> found = FactsOf(folder);
-    if (!found.ok() || found->uuid != device_uuid) continue;
-    if (of_device.empty()) facts = *std::move(found);
-    of_device.push_back(folder);
+  for (const std::string& folder : options_.folders) {
+    const absl::StatusOr<std::vector<DeviceFacts>> boards = BoardsOf(folder);
+    if (!boards.ok()) continue;
+    for (const DeviceFacts& board : *boards) {
+      if (board.uuid != device_uuid) continue;
+      if (opened.folders.empty()) facts = board;
+      opened.folders.push_back(folder);
+    }
   }
-  if (of_device.empty()) {
+  if (opened.folders.empty()) {
     return absl::NotFoundError(
         absl::StrCat("no trace was recorded on a device ", device_uuid));
   }
-  return std::make_unique<ReplayDevice>(std::move(facts), std::move(of_device),
-                                        judged_);
+  return std::make_unique<ReplayDevice>(std::move(facts), std::move(opened));
 }
 
 }  // namespace wavetune

@@ -6,6 +6,10 @@
 // same (configuration, problem) the first of them counts. Nothing is compiled,
 // run or made up: what was not recorded is an error that names the nearest
 // problem that was.
+//
+// It can pretend several boards of the recorded device, and take time: with
+// both a node of eight boards is rehearsed on any machine. What it then shows
+// is how work is spread and waited for, not how well anything is measured.
 #ifndef WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
 
@@ -19,18 +23,32 @@ namespace wavetune {
 
 class ReplayBackend : public Backend {
  public:
-  // Folders of traces; several may be of one device. `judged`: answer at the
-  // problems that quality is judged on, too.
-  explicit ReplayBackend(std::vector<std::string> folders, bool judged = false);
+  struct Options {
+    std::vector<std::string> folders = {};  // Several may be of one device.
+    bool judged = false;  // Answer at the problems that quality is judged on.
+    // Of each recorded device, >= 1. The first has the recorded UUID, the
+    // others end in "-b2", "-b3", ...; all answer alike.
+    int boards = 1;
+    // A burst takes so many times the time that was recorded; 0: no time.
+    double pace = 0;
+  };
+
+  explicit ReplayBackend(Options options);
 
   std::string name() const override { return "replay"; }
   Enumeration Enumerate() override;
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
 
+  // "GPU-1-b3" for board 3 of GPU-1; board 1 is the device itself.
+  static std::string BoardUuid(const std::string& device_uuid, int board);
+
  private:
-  const std::vector<std::string> folders_;
-  const bool judged_;
+  // Facts of all boards of the device in a folder.
+  absl::StatusOr<std::vector<DeviceFacts>> BoardsOf(
+      const std::string& folder) const;
+
+  const Options options_;
 };
 
 }  // namespace wavetune

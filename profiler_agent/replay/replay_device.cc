@@ -1,9 +1,11 @@
 #include "profiler_agent/replay/replay_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,9 +42,12 @@ double Distance(const Problem& a, const Problem& b) {
 
 }  // namespace
 
-ReplayDevice::ReplayDevice(DeviceFacts facts, std::vector<std::string> folders,
-                           bool judged)
-    : facts_(std::move(facts)), folders_(std::move(folders)), judged_(judged) {}
+ReplayDevice::ReplayDevice(DeviceFacts facts, Options options)
+    : facts_(std::move(facts)), options_(std::move(options)) {}
+
+void ReplayDevice::SleepUs(double us) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
+}
 
 absl::Status ReplayDevice::Load(LoadedKernel kernel) {
   RETURN_IF_ERROR(FindImplementation(kernel.spec, facts_).status());
@@ -57,7 +62,7 @@ absl::Status ReplayDevice::Load(LoadedKernel kernel) {
 
 absl::StatusOr<std::string> ReplayDevice::FolderOf(
     const std::string& kernel) const {
-  for (const std::string& folder : folders_) {
+  for (const std::string& folder : options_.folders) {
     const absl::StatusOr<std::string> text =
         ReadTextFile(absl::StrCat(folder, "/manifest.textproto"));
     if (!text.ok()) continue;
@@ -71,7 +76,7 @@ absl::StatusOr<std::string> ReplayDevice::FolderOf(
 absl::Status ReplayDevice::ReadTrace(const KernelSpec& spec) {
   ASSIGN_OR_RETURN(const std::string folder, FolderOf(spec.name));
   ASSIGN_OR_RETURN(const TraceFolder trace,
-                   LoadTraceFolder(folder, {.exhaustive = judged_}));
+                   LoadTraceFolder(folder, {.exhaustive = options_.judged}));
   if (absl::Status status = CheckSameKernel(trace.spec, spec); !status.ok()) {
     return AtPath(status, folder);
   }
@@ -125,6 +130,10 @@ absl::StatusOr<LaunchTimes> ReplayDevice::Measure(
     const auto it = of_configuration->second.find(problem);
     if (it != of_configuration->second.end()) {
       const Recorded& recorded = it->second;
+      if (options_.pace > 0) {
+        options_.sleep_us(options_.pace * recorded.latency_us *
+                          (std::max(warmup, 0) + launches));
+      }
       return LaunchTimes{
           .launch_us = std::vector<double>(static_cast<size_t>(launches),
                                            recorded.latency_us),
@@ -154,7 +163,9 @@ absl::Status ReplayDevice::NotRecorded(const Configuration& configuration,
       FormatConfiguration(spec, configuration), "; nearest: ",
       nearest == nullptr ? std::string("none of this configuration")
                          : FormatProblem(spec, *nearest),
-      judged_ ? "" : " (judged problems are answered with --replay-judged)"));
+      options_.judged
+          ? ""
+          : " (judged problems are answered with --replay-judged)"));
 }
 
 }  // namespace wavetune

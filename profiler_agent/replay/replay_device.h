@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_DEVICE_H_
 #define WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_DEVICE_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,8 +16,15 @@ namespace wavetune {
 
 class ReplayDevice : public Device {
  public:
-  ReplayDevice(DeviceFacts facts, std::vector<std::string> folders,
-               bool judged);
+  struct Options {
+    std::vector<std::string> folders = {};
+    bool judged = false;
+    double pace = 0;  // As in ReplayBackend::Options.
+    // Blocks for so many microseconds.
+    std::function<void(double)> sleep_us = SleepUs;
+  };
+
+  ReplayDevice(DeviceFacts facts, Options options);
 
   const DeviceFacts& facts() const override { return facts_; }
 
@@ -32,7 +40,8 @@ class ReplayDevice : public Device {
       const std::vector<Problem>& correctness_problems) override;
 
   // Every launch takes the recorded latency; what was suspect then is reported
-  // as throttled. Errors: NOT_FOUND when the pair was not recorded.
+  // as throttled. Errors: NOT_FOUND when the pair was not recorded. Cost: none,
+  // or the recorded time at the options' pace.
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;
@@ -43,6 +52,7 @@ class ReplayDevice : public Device {
     bool suspect = false;
   };
 
+  static void SleepUs(double us);
   absl::StatusOr<std::string> FolderOf(const std::string& kernel) const;
   absl::Status ReadTrace(const KernelSpec& spec);
   void Take(const std::vector<Sample>& samples);
@@ -50,8 +60,7 @@ class ReplayDevice : public Device {
                            const Problem& problem) const;
 
   const DeviceFacts facts_;
-  const std::vector<std::string> folders_;
-  const bool judged_;
+  const Options options_;
   std::optional<LoadedKernel> kernel_;
   // By specialisation and configuration.
   std::map<std::pair<std::string, Configuration>, Candidate> candidates_;

@@ -29,7 +29,7 @@ const Problem kProblem = {.extents = {19, 1536, 7168}};
 
 std::unique_ptr<Device> OpenTrace(const std::string& folder,
                                   bool judged = true) {
-  ReplayBackend backend({folder}, judged);
+  ReplayBackend backend({.folders = {folder}, .judged = judged});
   const Backend::Enumeration found = backend.Enumerate();
   if (found.devices.empty()) return nullptr;
   return *backend.Open(found.devices[0].uuid, "");
@@ -98,8 +98,36 @@ TEST_F(ReplayDeviceTest, AConfigurationThatWasNotRecordedIsNotFound) {
 
 TEST(ReplayBackendTest, SaysWhyThereIsNoDevice) {
   EXPECT_THAT(ReplayBackend({}).Enumerate().note, HasSubstr("--replay-trace"));
-  EXPECT_THAT(ReplayBackend({"/does/not/exist"}).Enumerate().note,
+  EXPECT_THAT(ReplayBackend({.folders = {"/does/not/exist"}}).Enumerate().note,
               HasSubstr("/does/not/exist"));
+}
+
+TEST(ReplayBackendTest, BoardsAreAlikeButForTheirUuid) {
+  ReplayBackend backend({.folders = {kTrace}, .boards = 3});
+  const Backend::Enumeration found = backend.Enumerate();
+  ASSERT_EQ(found.devices.size(), 3u);
+  const DeviceFacts& first = found.devices[0];
+  EXPECT_EQ(found.devices[2].uuid, first.uuid + "-b3");
+  EXPECT_EQ(SiliconKey(found.devices[2]), SiliconKey(first));
+  EXPECT_EQ(EnvironmentKey(found.devices[2]), EnvironmentKey(first));
+  const auto third = backend.Open(first.uuid + "-b3", "");
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_EQ((*third)->facts(), found.devices[2]);
+  EXPECT_EQ(backend.Open(first.uuid + "-b4", "").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(ReplayDevicePaceTest, ABurstTakesTheRecordedTimeAtThePace) {
+  std::vector<double> slept_us;
+  ReplayDevice device({.uuid = "GPU-1", .backend = "replay"},
+                      {.folders = {kTrace},
+                       .judged = true,
+                       .pace = 2,
+                       .sleep_us = [&](double us) { slept_us.push_back(us); }});
+  ASSERT_TRUE(device.Load(TestKernel(kTrace)).ok());
+  ASSERT_TRUE(device.Measure(kRecorded, kProblem, 1, 3).ok());
+  ASSERT_EQ(slept_us.size(), 1u);
+  EXPECT_DOUBLE_EQ(slept_us[0], 2 * 4 * 159.019);
 }
 
 // A trace of two candidates, written by hand.
@@ -192,7 +220,9 @@ INSTANTIATE_TEST_SUITE_P(Replay, BackendContractTest,
                              .create =
                                  [] {
                                    return std::make_unique<ReplayBackend>(
-                                       std::vector<std::string>{kTrace}, true);
+                                       ReplayBackend::Options{
+                                           .folders = {kTrace},
+                                           .judged = true});
                                  },
                              .kernel = [] { return TestKernel(kTrace); },
                              .configuration = kRecorded,

@@ -42,8 +42,11 @@ constexpr Known kKnown[] = {
      }},
     {"replay", false,
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
-       return std::make_unique<ReplayBackend>(options.replay_traces,
-                                              options.replay_judged);
+       return std::make_unique<ReplayBackend>(
+           ReplayBackend::Options{.folders = options.replay_traces,
+                                  .judged = options.replay_judged,
+                                  .boards = options.replay_boards,
+                                  .pace = options.replay_pace});
      }},
 };
 
