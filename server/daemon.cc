@@ -487,9 +487,14 @@ class Daemon::Impl {
     services.table_refused = [this](const RejectedTable& table) {
       events_.Record(EventOf(table));
     };
+    services.board_rated = [this](const JobRecord&, const std::string& uuid,
+                                  const BoardRatio& ratio) {
+      devices_.SetClassRatio(uuid, ratio);
+    };
     services.default_budget_s = options_.default_budget_s;
     services.even_if_busy = options_.even_if_busy;
     services.agent_wait_s = options_.agent_wait_s;
+    services.hot_wait_s = options_.hot_wait_s;
     services.generations_kept = options_.generations_kept;
     return services;
   }

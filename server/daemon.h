@@ -73,6 +73,7 @@ struct DaemonOptions {
   double default_budget_s = 60;
   bool even_if_busy = false;  // Measure also while others use a device.
   double agent_wait_s = 600;
+  double hot_wait_s = 600;  // For a device that is too hot.
   double heartbeat_timeout_s = 30;
   // Of whoever lists samples, for each message.
   std::chrono::milliseconds listing_patience{30000};

@@ -69,6 +69,7 @@ struct Arguments {
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
   bool even_if_busy = false;
+  double hot_wait_s = 600;
   int64_t sample_limit_mib = 4096;
   int generations = 3;
   std::string backup_dir;
@@ -152,6 +153,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
                "Profile also while others use a device, for machines that do "
                "nothing else; jobs otherwise wait until nobody does")
       ->envname("WAVETUNE_EVEN_IF_BUSY");
+  app.add_option("--hot-wait", arguments.hot_wait_s,
+                 "Seconds that a profile waits for a device to cool where its "
+                 "class has no other, before it fails")
+      ->envname("WAVETUNE_HOT_WAIT")
+      ->check(NumberIn({0, 1e6}))
+      ->capture_default_str();
   app.add_option("--sample-limit-mib", arguments.sample_limit_mib,
                  "Space that samples may take, in MiB; 0: no limit")
       ->envname("WAVETUNE_SAMPLE_LIMIT_MIB")
@@ -249,6 +256,7 @@ absl::Status Serve(const Arguments& arguments) {
   options.descriptors = descriptors;
   options.default_budget_s = arguments.budget_s;
   options.even_if_busy = arguments.even_if_busy;
+  options.hot_wait_s = arguments.hot_wait_s;
   options.generations_kept = arguments.generations;
   options.backup_folder = arguments.backup_dir;
   options.profiling = ModelProfilingFunctions();

@@ -37,6 +37,12 @@ std::string ProgressLabel(const v1::JobInfo& job) {
       job.state() == v1::QUEUED ? "queued" : PhaseName(job.phase()));
 }
 
+std::string DevicesText(const v1::JobInfo& job) {
+  return job.device_uuids_size() > 1
+             ? absl::StrCat(job.device_uuids_size(), " devices")
+             : job.device_uuid();
+}
+
 bool HasEnded(const v1::JobInfo& job) {
   return job.state() == v1::SUCCEEDED || job.state() == v1::FAILED ||
          job.state() == v1::CANCELLED;
@@ -50,7 +56,7 @@ void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
     if (!HasEnded(job) && job.total() > 0)
       absl::StrAppend(&phase, " ", job.done(), "/", job.total());
     table.AddRow({absl::StrCat(job.id()), job.kind(), job.kernel(),
-                  job.device_uuid(), StateName(job.state()), phase,
+                  DevicesText(job), StateName(job.state()), phase,
                   absl::StrCat(job.samples()),
                   FormatMicroseconds(job.device_time_us()),
                   FormatTime(job.created_at_us()), FirstLine(job.message())});

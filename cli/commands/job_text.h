@@ -43,6 +43,9 @@ std::string StateName(v1::JobState state);
 // "job 12 gemm_f32 sampling", for a progress bar.
 std::string ProgressLabel(const v1::JobInfo& job);
 
+// The device of a job, or "8 devices" that measured for it.
+std::string DevicesText(const v1::JobInfo& job);
+
 // Whether the job has ended.
 bool HasEnded(const v1::JobInfo& job);
 

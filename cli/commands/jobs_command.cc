@@ -56,18 +56,27 @@ void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
   }
 }
 
+std::string DeviceLine(const v1::JobInfo& job) {
+  if (job.device_uuids_size() < 2) return job.device_uuid();
+  return absl::StrCat(DevicesText(job), ": ",
+                      absl::StrJoin(job.device_uuids(), ", "));
+}
+
 void PrintJob(std::ostream& out, const v1::JobInfo& job,
               const std::vector<std::string>& parameters) {
   out << "job          " << job.id() << " (" << job.kind() << ")\n"
       << "kernel       " << job.kernel() << "\n"
-      << "device       " << job.device_uuid() << "\n"
+      << "device       " << DeviceLine(job) << "\n"
       << "reason       " << job.reason() << "\n";
+  if (job.priority() != 0) out << "priority     " << job.priority() << "\n";
   if (!job.by().empty()) out << "by           " << UserText(job.by()) << "\n";
   out << "state        " << StateName(job.state()) << "\n"
       << "phase        " << PhaseName(job.phase());
   if (job.total() > 0) out << ", " << job.done() << " of " << job.total();
   if (!HasEnded(job) && job.seconds_left() >= 0)
     out << ", " << FormatSeconds(job.seconds_left()) << " left";
+  if (!job.waits_for().empty())
+    out << "\nwaits        since " << FormatTime(job.waits_since_us());
   out << "\nsamples      " << job.samples();
   if (job.throttled_samples() > 0)
     out << ", " << job.throttled_samples() << " of a throttled device";

@@ -24,6 +24,9 @@ struct ReprofileOptions {
   std::string kernel;
   std::string workload;
   std::string device;
+  std::string silicon;
+  bool single_device = false;
+  int priority = 0;
   double budget_s = 0;
   std::string reason;
   bool refit_only = false;
@@ -39,6 +42,9 @@ v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
   v1::ReprofileRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
+  request.set_silicon_key(options.silicon);
+  request.set_single_device(options.single_device);
+  request.set_priority(options.priority);
   request.set_budget_s(options.budget_s);
   request.set_reason(options.reason);
   request.set_refit_only(options.refit_only);
@@ -163,8 +169,23 @@ void AddReprofileCommand(CommandRegistry& registry) {
                       "Kernel; default: all valid kernels");
   command->add_option("--workload", options->workload,
                       "Only kernels that serve layers of this workload");
-  command->add_option("--device", options->device,
-                      "Device UUID; default: all attached devices");
+  CLI::Option* const device =
+      command->add_option("--device", options->device,
+                          "Device UUID: the job uses this one alone. Default: "
+                          "one job for each class of attached devices, spread "
+                          "over all of the class that are idle");
+  command
+      ->add_option("--class", options->silicon,
+                   "Only devices of this class: their silicon key, as "
+                   "`wavetune devices --json` has it")
+      ->excludes(device);
+  command->add_flag("--single-device", options->single_device,
+                    "The job keeps to one device of its class");
+  command
+      ->add_option("--priority", options->priority,
+                   "Jobs of a higher one go first, -100 to 100; none that runs "
+                   "is interrupted. Default: 0")
+      ->check(NumberIn(-100, 100));
   command
       ->add_option("--budget", options->budget_s,
                    "Device time per job in seconds; default: the daemon's")

@@ -63,7 +63,8 @@ std::string Others(const v1::DeviceState& state) {
                                      : "-";
 }
 
-// "attached, throttled (hardware thermal slowdown), busy" or "silent for 34 s".
+// "attached, throttled (hardware thermal slowdown), busy", "attached, left out
+// of profiles: it is hot: ..." or "silent for 34 s".
 std::string StateOf(const v1::DeviceStatus& device) {
   if (!device.problem().empty())
     return absl::StrCat("unusable: ", device.problem());
@@ -77,6 +78,8 @@ std::string StateOf(const v1::DeviceStatus& device) {
     absl::StrAppend(&text, ", throttled (",
                     ThrottleText(state.throttle_reasons()), ")");
   if (!state.busy().empty()) absl::StrAppend(&text, ", busy");
+  if (!device.left_out().empty())
+    absl::StrAppend(&text, ", left out of profiles: ", device.left_out());
   return text;
 }
 

@@ -17,8 +17,10 @@
 namespace wavetune {
 namespace {
 
-// Long enough to keep an agent busy, short enough to notice a cancellation.
+// Long enough to keep an agent busy, short enough to notice a cancellation; of
+// each board.
 constexpr size_t kBatch = 128;
+// Short, as each step chooses by what the one before has shown: of two boards.
 constexpr size_t kRefinementBatch = 48;
 // Fewest survivors of screening, whatever the budget.
 constexpr size_t kLeastSurvivors = 8;
@@ -74,7 +76,7 @@ class Planner {
     step.items =
         RefinementItems(input_, state_, failed_,
                         static_cast<size_t>(std::clamp<int64_t>(
-                            room, 0, static_cast<int64_t>(kRefinementBatch))));
+                            room, 0, static_cast<int64_t>(RefinementBatch()))));
     if (step.items.empty()) {
       step.phase = ProfilePhase::kDone;
       step.samples_planned = Used();
@@ -145,16 +147,25 @@ class Planner {
     return count;
   }
 
+  size_t Batch() const {
+    return kBatch * static_cast<size_t>(std::max(input_.options.boards, 1));
+  }
+
+  size_t RefinementBatch() const {
+    return kRefinementBatch *
+           static_cast<size_t>(std::max(input_.options.boards / 2, 1));
+  }
+
   bool IsRefinement() const { return input_.options.refinement_samples > 0; }
 
   // Anchors that may be measured now. Other representative problems move the
   // anchors: without a share of its own refinement would get nothing.
   size_t AnchorRoom() const {
-    if (!IsRefinement()) return kBatch;
+    if (!IsRefinement()) return Batch();
     const int64_t kept = static_cast<int64_t>(state_.candidates.size()) *
                          input_.options.refinement_samples;
     return static_cast<size_t>(std::clamp<int64_t>(
-        Budget() - kept - Used(), 0, static_cast<int64_t>(kBatch)));
+        Budget() - kept - Used(), 0, static_cast<int64_t>(Batch())));
   }
 
   static int64_t SamplingEstimate(size_t survivors) {

@@ -16,6 +16,9 @@ namespace wavetune {
 // The power limit holds the clocks down. Not throttling: see IsThrottled.
 inline constexpr uint32_t kPowerCap = 0x04;
 
+// Heat holds the clocks down: the device is badly cooled, or too hot for now.
+inline constexpr uint32_t kThermal = 0x60;
+
 // Returns whether the clocks are held below what the load would otherwise get:
 // heat, or a brake from outside. The power cap does not count: large products
 // run into it on every healthy board, in serving as well, and a table that left

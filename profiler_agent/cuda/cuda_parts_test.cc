@@ -288,6 +288,10 @@ NvmlFunctions FakeNvml() {
     *mhz = 1980;
     return board.code;
   };
+  nvml.temperature = [](NvmlHandle, int sensor, unsigned* celsius) {
+    *celsius = sensor == 0 ? 86 : 0;
+    return NvmlCode{0};
+  };
   nvml.utilisation = [](NvmlHandle handle, NvmlUtilisation* utilisation) {
     utilisation->gpu = board.utilisation;
     return handle == Handle(1) ? board.code : 3;
@@ -363,6 +367,7 @@ TEST(CudaLookTest, SaysWhatTheGpuDoes) {
   EXPECT_EQ(state->memory_total_bytes, 1000);
   EXPECT_EQ(state->own_workers, 1);
   EXPECT_EQ(state->power_limit_w, 700);
+  EXPECT_EQ(state->temperature_c, 86);
   EXPECT_GT(state->looked_at_us, 0);
 }
 

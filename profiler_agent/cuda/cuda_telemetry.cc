@@ -27,6 +27,7 @@ absl::StatusOr<DeviceState> ReadTelemetryOf(const NvmlDevice& device,
     state.memory_total_bytes = static_cast<int64_t>(memory->total);
   }
   state.own_workers = view.own_workers;
+  state.temperature_c = device.TemperatureC().value_or(0);
   state.power_limit_w = device.PowerLimitW().value_or(0);
   return state;
 }

@@ -41,6 +41,15 @@ std::optional<int32_t> NvmlDevice::PowerLimitW() const {
   return static_cast<int32_t>((milliwatts + 500) / 1000);
 }
 
+std::optional<int32_t> NvmlDevice::TemperatureC() const {
+  unsigned celsius = 0;
+  if (nvml_.temperature == nullptr ||
+      nvml_.temperature(board_, 0, &celsius) != kSuccess) {
+    return std::nullopt;
+  }
+  return static_cast<int32_t>(celsius);
+}
+
 std::optional<uint32_t> NvmlDevice::ThrottleReasons() const {
   unsigned long long reasons = 0;
   if (nvml_.throttle_reasons(board_, &reasons) != kSuccess) {
@@ -107,6 +116,7 @@ absl::StatusOr<Nvml> Nvml::LoadFrom(const std::string& library) {
   RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
   RETURN_IF_ERROR(
       opened.Bind("nvmlDeviceGetUtilizationRates", &nvml.utilisation));
+  opened.Bind("nvmlDeviceGetTemperature", &nvml.temperature).IgnoreError();
   // The third version, since driver 510, differs from the second in its name.
   if (!opened
            .Bind("nvmlDeviceGetComputeRunningProcesses_v3",

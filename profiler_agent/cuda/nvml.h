@@ -50,6 +50,9 @@ struct NvmlFunctions {
   NvmlCode (*clock)(NvmlHandle handle, int type, unsigned* mhz) = nullptr;
   NvmlCode (*utilisation)(NvmlHandle handle,
                           NvmlUtilisation* utilisation) = nullptr;
+  // `sensor` 0 is the chip's. May be absent.
+  NvmlCode (*temperature)(NvmlHandle handle, int sensor,
+                          unsigned* celsius) = nullptr;
   // Absent before driver 450. `count` is the room on entry.
   NvmlCode (*compute_processes)(NvmlHandle handle, unsigned* count,
                                 NvmlProcess* processes) = nullptr;
@@ -73,6 +76,8 @@ class NvmlDevice {
   // Of the board, now; bits as in model/kernel/throttling.h.
   std::optional<uint32_t> ThrottleReasons() const;
   std::optional<int32_t> SmClockMhz() const;
+  // Of the board's chip, in degrees Celsius.
+  std::optional<int32_t> TemperatureC() const;
   std::optional<NvmlMemory> Memory() const;
   // Percent of the last sampling period (up to a second) with a kernel running.
   // A partition does not say.

@@ -159,6 +159,7 @@ absl::Status AgentDevice::Measure(const KernelFiles& kernel,
           sample = ToSample(items[outcome.index], report.sample().sample());
           if (Usable(sample)) {
             outcome.sample = &sample;
+            TakeHeat(sample);
           } else {
             outcome.failure = absl::StrCat("the agent reported a latency of ",
                                            sample.latency_us, " us");
@@ -265,10 +266,9 @@ absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
     }
     if (!closed_.empty()) return absl::UnavailableError(closed_);
     if (!problem_.empty()) return absl::UnavailableError(problem_);
-    const DeviceState* const state = FreshState();
-    if (if_busy_ == IfBusy::kYield && !cancelling_ && state != nullptr &&
-        !state->busy.empty()) {
-      yielded_ = state->busy;
+    const std::string why = cancelling_ ? "" : WhyYield();
+    if (!why.empty()) {
+      yielded_ = why;
       CancelBatchLocked();
     }
     if (cancelling_ &&
@@ -281,6 +281,14 @@ absl::Status AgentDevice::NextReport(v1::AttachRequest* report) {
   lock.unlock();
   EndIfSilent();
   return SilentError(*stream_);
+}
+
+std::string AgentDevice::WhyYield() const {
+  const DeviceState* const state = FreshState();
+  if (if_busy_ == IfBusy::kYield && state != nullptr && !state->busy.empty()) {
+    return state->busy;
+  }
+  return health_.Text(SystemClock().SteadyNow());
 }
 
 bool AgentDevice::EndIfSilent() {
@@ -353,8 +361,20 @@ void AgentDevice::SetState(DeviceState state) {
     last_busy_ = state.busy;
     busy_at_ = state_at_;
   }
+  health_.Look(state, state_at_);
   state_ = std::move(state);
   changed_.notify_all();
+}
+
+void AgentDevice::TakeHeat(const Sample& sample) {
+  std::lock_guard lock(mutex_);
+  health_.TakeSample(sample.throttled ? sample.throttle_reasons : 0,
+                     SystemClock().SteadyNow());
+}
+
+std::string AgentDevice::WhyHot() {
+  std::lock_guard lock(mutex_);
+  return health_.Text(SystemClock().SteadyNow());
 }
 
 std::string AgentDevice::BusyNow() const {

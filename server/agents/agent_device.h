@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/recent_map.h"
 #include "proto/wavetune/v1/agent_service.pb.h"
+#include "server/agents/device_health.h"
 #include "server/jobs/measurement_executor.h"
 
 namespace wavetune {
@@ -71,6 +72,7 @@ class AgentDevice : public MeasurementExecutor {
                        const std::vector<MeasureItem>& items, IfBusy if_busy,
                        const OutcomeCallback& on_outcome) override;
   std::string AwaitIdle(double timeout_s) override;
+  std::string WhyHot() override;
   void AcknowledgeStored(int64_t count) override;
   void CancelBatch() override;
 
@@ -125,6 +127,9 @@ class AgentDevice : public MeasurementExecutor {
   void SendCancel();  // Once more does no harm. Holds mutex_.
   // The state while it is fresh. Holds mutex_.
   const DeviceState* FreshState() const;
+  void TakeHeat(const Sample& sample);
+  // Why the running batch should end, for others or for heat. Holds mutex_.
+  std::string WhyYield() const;
   // Why the device should be left alone, and a while after. Holds mutex_.
   std::string BusyNow() const;
 
@@ -143,6 +148,7 @@ class AgentDevice : public MeasurementExecutor {
   Clock::Duration state_at_{0};
   std::string last_busy_;
   Clock::Duration busy_at_{0};
+  DeviceHealth health_;
   bool cancelling_ = false;
   Clock::Duration cancelled_at_{0};
   std::string problem_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
@@ -108,6 +109,7 @@ std::vector<std::string> AgentDirectory::ForgetOldest() {
     }
     if (oldest == seen_.end()) break;
     forgotten.push_back(oldest->first);
+    standings_.erase(oldest->first);
     seen_.erase(oldest);
   }
   return forgotten;
@@ -219,6 +221,44 @@ void AgentDirectory::See(const std::shared_ptr<AgentDevice>& device) {
   See(std::vector<std::shared_ptr<AgentDevice>>{device});
 }
 
+void AgentDirectory::SetHot(const std::string& device_uuid,
+                            const std::string& why) {
+  Note(device_uuid, &Standing::hot, Change::Kind::kHot, why);
+}
+
+void AgentDirectory::SetClassRatio(const std::string& device_uuid,
+                                   const BoardRatio& ratio) {
+  {
+    std::lock_guard lock(mutex_);
+    standings_[device_uuid].class_ratio = ratio.ratio;
+  }
+  Note(device_uuid, &Standing::slow, Change::Kind::kSlow,
+       ratio.deviates()
+           ? absl::StrFormat(
+                 "its launches take %.3f times as long as those of its class, "
+                 "over %d pairs",
+                 ratio.ratio, ratio.pairs)
+           : "");
+}
+
+void AgentDirectory::Note(const std::string& device_uuid,
+                          std::string Standing::*standing, Change::Kind kind,
+                          const std::string& why) {
+  Change change{.kind = kind, .why = why};
+  {
+    std::lock_guard lock(mutex_);
+    Standing& of_device = standings_[device_uuid];
+    const bool was = !(of_device.*standing).empty();
+    of_device.*standing = why;
+    if (was == !why.empty()) return;
+    if (why.empty()) change.kind = Change::Kind::kUsable;
+    const auto seen = seen_.find(device_uuid);
+    if (seen == seen_.end()) return;
+    change.device = seen->second.facts;
+  }
+  on_change_(change);
+}
+
 void AgentDirectory::Notify() { changed_.notify_all(); }
 
 std::vector<AgentDirectory::Known> AgentDirectory::List() {
@@ -237,6 +277,11 @@ std::vector<AgentDirectory::Known> AgentDirectory::List() {
         known.silent_s = silent_s;
         known.record.last_seen_us -= static_cast<int64_t>(silent_s * 1e6);
       }
+    }
+    if (const auto found = standings_.find(uuid); found != standings_.end()) {
+      const Standing& standing = found->second;
+      known.class_ratio = standing.class_ratio;
+      known.left_out = standing.hot.empty() ? standing.slow : standing.hot;
     }
     list.push_back(std::move(known));
   }

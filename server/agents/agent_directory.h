@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "server/agents/agent_device.h"
+#include "server/jobs/board_ratio.h"
 #include "server/jobs/measurement_executor.h"
 #include "server/store/device_store.h"
 
@@ -34,14 +35,24 @@ class AgentDirectory : public ExecutorDirectory {
     double silent_s = 0;
     std::string problem;               // Why an attached device cannot be used.
     std::optional<DeviceState> state;  // What an attached device does.
+    double class_ratio = 0;            // As SetClassRatio; 0: not known.
+    std::string left_out;  // Why jobs leave it out; empty: they do not.
   };
 
   // Something that happened to a device.
   struct Change {
-    enum class Kind { kAttached, kDetached, kEnvironmentChanged };
+    enum class Kind {
+      kAttached,
+      kDetached,
+      kEnvironmentChanged,
+      kSlow,  // It deviates from its class.
+      kHot,
+      kUsable,  // Neither any more.
+    };
     Kind kind = Kind::kAttached;
     DeviceFacts device;
     std::string environment_before = "";  // Of kEnvironmentChanged.
+    std::string why = "";                 // Of kSlow and kHot.
   };
   using OnChange = std::function<void(const Change&)>;
 
@@ -71,6 +82,12 @@ class AgentDirectory : public ExecutorDirectory {
   void Notify();
   // Remembers an attached device as it is now.
   void See(const std::shared_ptr<AgentDevice>& device);
+  // An attached device is too hot for this reason; empty: it is not. Tells the
+  // listener where that is new.
+  void SetHot(const std::string& device_uuid, const std::string& why);
+  // A device's launches take so many times as long as those of its class, as a
+  // job found. Tells the listener where it begins or ends to deviate.
+  void SetClassRatio(const std::string& device_uuid, const BoardRatio& ratio);
   // By the directory's clock.
   int64_t NowUs() { return clock_->NowUs(); }
   // Stores the devices that could not be stored when they were seen.
@@ -94,6 +111,16 @@ class AgentDirectory : public ExecutorDirectory {
   std::vector<std::string> Attached() override;
 
  private:
+  // Why jobs leave a device out.
+  struct Standing {
+    double class_ratio = 0;
+    std::string slow;
+    std::string hot;
+  };
+
+  // Sets `standing`'s text and tells the listener where that begins or ends.
+  void Note(const std::string& device_uuid, std::string Standing::*standing,
+            Change::Kind kind, const std::string& why);
   // As Check. Holds mutex_.
   absl::Status CheckFree(
       const std::vector<std::shared_ptr<AgentDevice>>& devices) const;
@@ -118,6 +145,7 @@ class AgentDirectory : public ExecutorDirectory {
   // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
   std::map<std::string, DeviceRecord> seen_;
+  std::map<std::string, Standing> standings_;
   std::set<std::string> unsaved_;  // Of those seen.
   std::set<std::string> pending_;  // Will be stored, or forgotten, later.
 };

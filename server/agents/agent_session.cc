@@ -199,6 +199,7 @@ void AgentSession::OnState(const v1::DeviceStateReport& report) {
     DeviceState state = DeviceStateFromProto(report.state());
     state.busy = BoundedText(state.busy, kMaxReasonBytes);
     device->SetState(std::move(state));
+    directory_->SetHot(report.device_uuid(), device->WhyHot());
   }
 }
 

@@ -554,6 +554,56 @@ TEST_F(AgentSessionTest, ABatchThatMeasuresEvenIfBusyDoesNotYield) {
   EXPECT_TRUE(result.get().ok());
 }
 
+TEST_F(AgentSessionTest, AHotDeviceEndsItsBatchEvenIfBusyAndIsTold) {
+  v1::AttachRequest hot = StateOf("");
+  hot.mutable_state()->mutable_state()->set_throttle_reasons(0x40);
+  hot.mutable_state()->mutable_state()->set_temperature_c(86);
+  std::vector<std::string> told;
+  directory_.SetListener([&](const AgentDirectory::Change& change) {
+    if (change.kind == AgentDirectory::Change::Kind::kHot) {
+      told.push_back(change.device.uuid);
+    }
+  });
+  if_busy_ = MeasurementExecutor::IfBusy::kGoOn;
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  outbox_.Next();
+  auto result = MeasureAsync();
+  const uint64_t id = outbox_.Next().measure().batch_id();
+  for (size_t look = 0; look < DeviceHealth::kHotLooks + 2; ++look) {
+    ASSERT_TRUE(session->OnMessage(hot).ok());
+  }
+  EXPECT_EQ(outbox_.Next().cancel().batch_id(), id);
+  ASSERT_TRUE(session->OnMessage(Done(id, "cancelled", true)).ok());
+  const absl::Status status = result.get();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it is hot: 86 °C, hardware thermal slowdown"));
+  EXPECT_THAT(told, ElementsAre("CPU-1"));
+  EXPECT_THAT(directory_.List().at(0).left_out, HasSubstr("it is hot"));
+  session->OnClosed("it ends");
+  directory_.SetListener([](const AgentDirectory::Change&) {});
+}
+
+TEST_F(AgentSessionTest, ADeviceThatDeviatesFromItsClassIsToldOnce) {
+  using Kind = AgentDirectory::Change::Kind;
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  std::vector<Kind> told;
+  directory_.SetListener([&](const AgentDirectory::Change& change) {
+    told.push_back(change.kind);
+  });
+  directory_.SetClassRatio("CPU-1", {.ratio = 1.2, .pairs = 16});
+  directory_.SetClassRatio("CPU-1", {.ratio = 1.2, .pairs = 16});
+  EXPECT_THAT(directory_.List().at(0).left_out, HasSubstr("1.200 times"));
+  directory_.SetClassRatio("CPU-1", {.ratio = 1.01, .pairs = 16});
+  EXPECT_EQ(directory_.List().at(0).left_out, "");
+  EXPECT_EQ(directory_.List().at(0).class_ratio, 1.01);
+  EXPECT_THAT(told, ElementsAre(Kind::kSlow, Kind::kUsable));
+  session->OnClosed("it ends");
+  directory_.SetListener([](const AgentDirectory::Change&) {});
+}
+
 TEST_F(AgentSessionTest, AnotherPowerLimitIsAnotherEnvironment) {
   auto session = Session(outbox_);
   ASSERT_TRUE(session->OnMessage(Hello()).ok());

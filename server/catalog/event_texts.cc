@@ -139,6 +139,20 @@ EventRecord EventOf(const AgentDirectory::Change& change) {
           name, " has another environment than before: ",
           KeyDifference(change.environment_before, EnvironmentKey(device)));
       break;
+    case Kind::kSlow:
+      event.kind = EventKind::kSlowDevice;
+      event.warning = true;
+      event.text = absl::StrCat(name, " is left out of profiles: ", change.why);
+      break;
+    case Kind::kHot:
+      event.kind = EventKind::kHotDevice;
+      event.warning = true;
+      event.text = absl::StrCat(name, " is left out of profiles: ", change.why);
+      break;
+    case Kind::kUsable:
+      event.kind = EventKind::kDeviceUsable;
+      event.text = absl::StrCat(name, " can be profiled again");
+      break;
   }
   return event;
 }

@@ -126,6 +126,22 @@ TEST(EventTextsTest, AnotherDriverSaysWhatChanged) {
   EXPECT_THAT(event.text, AllOf(HasSubstr(before.driver), HasSubstr("999.1")));
 }
 
+TEST(EventTextsTest, ADeviceThatIsLeftOutSaysWhy) {
+  using Kind = AgentDirectory::Change::Kind;
+  const EventRecord hot = EventOf({.kind = Kind::kHot,
+                                   .device = testing::H200(),
+                                   .why = "it is hot: 86 °C"});
+  EXPECT_EQ(hot.kind, EventKind::kHotDevice);
+  EXPECT_TRUE(hot.warning);
+  EXPECT_THAT(hot.text, HasSubstr("left out of profiles: it is hot: 86 °C"));
+  EXPECT_EQ(EventOf({.kind = Kind::kSlow, .device = testing::H200()}).kind,
+            EventKind::kSlowDevice);
+  const EventRecord usable =
+      EventOf({.kind = Kind::kUsable, .device = testing::H200()});
+  EXPECT_EQ(usable.kind, EventKind::kDeviceUsable);
+  EXPECT_FALSE(usable.warning);
+}
+
 TEST(EventTextsTest, AJobSaysWhetherItFailed) {
   JobRecord job;
   job.id = 9;

@@ -57,6 +57,7 @@ absl::Status FakeMeasurementExecutor::BeforeReport(IfBusy if_busy) {
   if (if_busy == IfBusy::kYield && !busy_.empty()) {
     return absl::ResourceExhaustedError(busy_);
   }
+  if (!hot_.empty()) return absl::ResourceExhaustedError(hot_);
   if (reports_left_ > 0) --reports_left_;
   return absl::OkStatus();
 }
@@ -130,6 +131,7 @@ absl::Status FakeMeasurementExecutor::Measure(
           items[i].vendor_baseline.empty()
               ? options_.latency_us(items[i].configuration, items[i].problem)
               : options_.peer_us;
+      MakeSlower(sample);
       sample.min_us = sample.latency_us;
       sample.launches = 10;
       sample.relative_spread = 0.005;
@@ -148,6 +150,26 @@ void FakeMeasurementExecutor::AddThrottling(Sample& sample) const {
   if (throttle_reasons_ == 0) return;
   sample.throttle_reasons = throttle_reasons_;
   sample.suspect = sample.throttled = true;
+}
+
+void FakeMeasurementExecutor::MakeSlower(Sample& sample) const {
+  std::lock_guard lock(mutex_);
+  sample.latency_us *= slower_;
+}
+
+void FakeMeasurementExecutor::SetSlower(double factor) {
+  std::lock_guard lock(mutex_);
+  slower_ = factor;
+}
+
+void FakeMeasurementExecutor::SetHot(const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  hot_ = reason;
+}
+
+std::string FakeMeasurementExecutor::WhyHot() {
+  std::lock_guard lock(mutex_);
+  return hot_;
 }
 
 void FakeMeasurementExecutor::SetBusy(const std::string& reason) {

@@ -61,6 +61,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
                        const OutcomeCallback& on_outcome) override;
   // Waits for nothing.
   std::string AwaitIdle(double timeout_s) override;
+  std::string WhyHot() override;
   void AcknowledgeStored(int64_t count) override;
   void CancelBatch() override;
 
@@ -84,6 +85,10 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void Restore();
   // Others use the device, for this reason (empty: not any more).
   void SetBusy(const std::string& reason);
+  // It is hot, for this reason (empty: not any more).
+  void SetHot(const std::string& reason);
+  // From now on launches take so many times as long.
+  void SetSlower(double factor);
   // Called by AwaitIdle before it answers, with whether it is busy.
   void OnAwaitIdle(std::function<void(bool busy)> hook);
   // From now on the device is throttled, for these reasons (0: not any more).
@@ -102,6 +107,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   // Returns what ends the batch now, or OK.
   absl::Status BeforeReport(IfBusy if_busy);
   void AddThrottling(Sample& sample) const;
+  void MakeSlower(Sample& sample) const;
 
   const Options options_;
   mutable std::mutex mutex_;
@@ -118,6 +124,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   bool cancelled_ = false;
   uint32_t throttle_reasons_ = 0;
   std::string busy_;
+  std::string hot_;
+  double slower_ = 1;
   std::function<void(bool)> idle_hook_;
   std::function<void()> hook_;
   std::vector<MeasureItem> items_;

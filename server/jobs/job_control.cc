@@ -82,14 +82,19 @@ absl::Status JobControl::CheckGoOn() const {
   return absl::OkStatus();
 }
 
-void JobControl::SetInterrupt(std::function<void()> interrupt) {
+void JobControl::SetInterrupt(const void* owner,
+                              std::function<void()> interrupt) {
   std::lock_guard lock(interrupt_mutex_);
-  interrupt_ = std::move(interrupt);
+  if (interrupt) {
+    interrupts_[owner] = std::move(interrupt);
+  } else {
+    interrupts_.erase(owner);
+  }
 }
 
 void JobControl::Interrupt() {
   std::lock_guard lock(interrupt_mutex_);
-  if (interrupt_) interrupt_();
+  for (const auto& [owner, interrupt] : interrupts_) interrupt();
 }
 
 }  // namespace wavetune

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -66,8 +67,9 @@ class JobControl {
   // Returns CANCELLED once the job was asked to end.
   absl::Status CheckGoOn() const;
 
-  // What Cancel and Stop call to end a running batch; empty for nothing.
-  void SetInterrupt(std::function<void()> interrupt);
+  // What Cancel and Stop call to end the batch that `owner` runs; empty for
+  // nothing. Each board of a job is an owner.
+  void SetInterrupt(const void* owner, std::function<void()> interrupt);
 
  private:
   void Interrupt();
@@ -87,7 +89,8 @@ class JobControl {
   JobRecord record_;                // Guarded by mutex_.
   Listeners<JobRecord> listeners_;  // Guarded by mutex_.
   std::mutex interrupt_mutex_;
-  std::function<void()> interrupt_;  // Guarded by interrupt_mutex_.
+  // Guarded by interrupt_mutex_.
+  std::map<const void*, std::function<void()>> interrupts_;
 };
 
 }  // namespace wavetune

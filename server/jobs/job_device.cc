@@ -1,17 +1,20 @@
 #include "server/jobs/job_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_space.h"
+#include "server/jobs/job_wait.h"
 
 namespace wavetune {
 namespace {
 
 // A wait is cut into slices so that a cancelled job ends at once.
 constexpr double kWaitSliceS = 0.2;
+constexpr std::chrono::milliseconds kWaitSlice{200};
 // Configurations per compile batch: small enough that a crash of the daemon
 // costs little, large enough that a batch's round trip costs nothing.
 constexpr size_t kPrepareBatch = 64;
@@ -21,6 +24,17 @@ constexpr int64_t kFlushIntervalUs = 250'000;
 // Attempts in a row that report nothing before the job gives up on a device
 // that keeps going away.
 constexpr int kFruitlessAttempts = 3;
+
+absl::Status StaysAway(const std::string& uuid, const std::string& why,
+                       double waited_s) {
+  return absl::UnavailableError(absl::StrCat(
+      "device ", uuid,
+      why.empty() ? " had no agent for " : " could not be used for ", waited_s,
+      why.empty()
+          ? " s: start wavetune-agent on its host"
+          : absl::StrCat(" s: ", why, ". Look at the agent's log on its host"),
+      ", then reprofile again; what was measured is kept"));
+}
 
 absl::Status KeepsGoingAway(const std::string& uuid,
                             const absl::Status& status) {
@@ -34,44 +48,37 @@ absl::Status KeepsGoingAway(const std::string& uuid,
 }  // namespace
 
 JobDevice::JobDevice(const JobServices& services, JobControl* control)
-    : services_(services), control_(control) {}
+    : JobDevice(services, control, control->record().device_uuid,
+                std::make_shared<DeviceTime>()) {}
+
+JobDevice::JobDevice(const JobServices& services, JobControl* control,
+                     std::string device_uuid, std::shared_ptr<DeviceTime> time)
+    : services_(services),
+      control_(control),
+      job_id_(control->record().id),
+      device_uuid_(std::move(device_uuid)),
+      time_(std::move(time)) {}
 
 absl::StatusOr<DeviceFacts> JobDevice::Acquire() {
-  const JobRecord record = control_->record();
-  executor_ = services_.executors->Find(record.device_uuid, 0);
-  std::string why;
+  executor_ = services_.executors->Find(device_uuid_, 0);
+  JobWait wait(control_, services_.clock);
   for (double waited_s = 0; executor_ == nullptr; waited_s += kWaitSliceS) {
     RETURN_IF_ERROR(control_->CheckGoOn());
-    const std::string now =
-        services_.executors->WhyUnusable(record.device_uuid);
-    if (waited_s == 0 || now != why) ShowWaiting(now);
-    why = now;
-    if (waited_s >= services_.agent_wait_s) {
-      return absl::UnavailableError(absl::StrCat(
-          "device ", record.device_uuid,
-          why.empty() ? " had no agent for " : " could not be used for ",
-          services_.agent_wait_s,
-          why.empty() ? " s: start wavetune-agent on its host"
-                      : absl::StrCat(" s: ", why,
-                                     ". Look at the agent's log on its host"),
-          ", then reprofile again; what was measured is kept"));
+    const std::string why = services_.executors->WhyUnusable(device_uuid_);
+    if (!patient_ || waited_s >= services_.agent_wait_s) {
+      return StaysAway(device_uuid_, why, services_.agent_wait_s);
     }
-    executor_ = services_.executors->Find(record.device_uuid, kWaitSliceS);
+    wait.Show(absl::StrCat("waiting for the agent of device ", device_uuid_,
+                           why.empty() ? "" : ": ", why));
+    executor_ = services_.executors->Find(device_uuid_, kWaitSliceS);
   }
   RETURN_IF_ERROR(control_->CheckGoOn());
-  control_->Update([&](JobRecord& job) {
-    job.phase = record.phase;
-    job.message = record.message;
-  });
   return executor_->device();
 }
 
-void JobDevice::ShowWaiting(const std::string& why) {
-  control_->Update([&](JobRecord& job) {
-    job.phase = JobPhase::kWaiting;
-    job.message = absl::StrCat("waiting for the agent of device ",
-                               job.device_uuid, why.empty() ? "" : ": ", why);
-  });
+void JobDevice::Cancel() {
+  std::lock_guard lock(running_mutex_);
+  if (running_ != nullptr) running_->CancelBatch();
 }
 
 void JobDevice::Bind(std::shared_ptr<const TunableKernel> kernel,
@@ -79,7 +86,9 @@ void JobDevice::Bind(std::shared_ptr<const TunableKernel> kernel,
   kernel_ = std::move(kernel);
   key_ = std::move(key);
   generation_ = generation;
-  device_time_us_ = control_->record().device_time_us;
+  // Not less: another board of the job may have begun.
+  time_->used_us.store(
+      std::max(time_->used_us.load(), control_->record().device_time_us));
 }
 
 absl::Status JobDevice::CheckSameDevice(
@@ -101,35 +110,49 @@ MeasurementExecutor::IfBusy JobDevice::if_busy() const {
                                          : MeasurementExecutor::IfBusy::kYield;
 }
 
-absl::Status JobDevice::AwaitIdle() {
-  const JobRecord before = control_->record();
-  std::string shown;
-  while (if_busy() == MeasurementExecutor::IfBusy::kYield) {
+std::string JobDevice::BusyText(const std::string& why) const {
+  return absl::StrCat("waiting: ", why,
+                      control_->record().kind == JobKind::kMeasure
+                          ? "; start it again with --even-if-busy to measure "
+                            "anyway"
+                          : "; reprofile with --even-if-busy to measure "
+                            "anyway");
+}
+
+absl::StatusOr<std::string> JobDevice::HotText(const std::string& why) const {
+  const double left_s = services_.hot_wait_s - hot_waited_s_;
+  if (left_s <= 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "device ", device_uuid_, " did not cool in ",
+        DurationText(services_.hot_wait_s), ": ", why,
+        ". Look at its cooling and at what else runs there, then reprofile "
+        "again; what was measured is kept"));
+  }
+  return absl::StrCat("waiting for device ", device_uuid_, " to cool: ", why,
+                      "; gives up in ", DurationText(left_s));
+}
+
+absl::Status JobDevice::AwaitUsable() {
+  JobWait wait(control_, services_.clock);
+  for (;;) {
+    RETURN_IF_ERROR(control_->CheckGoOn());
+    const std::string hot = executor_->WhyHot();
+    if (!hot.empty()) {
+      if (!patient_) return absl::ResourceExhaustedError(hot);
+      ASSIGN_OR_RETURN(const std::string text, HotText(hot));
+      wait.Show(text);
+      services_.clock->Sleep(kWaitSlice);
+      hot_waited_s_ += kWaitSliceS;
+      continue;
+    }
+    if (if_busy() != MeasurementExecutor::IfBusy::kYield) break;
     const std::string busy =
-        executor_->AwaitIdle(shown.empty() ? 0 : kWaitSliceS);
+        executor_->AwaitIdle(wait.waits() ? kWaitSliceS : 0);
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (busy.empty()) break;
-    if (busy == shown) continue;
-    shown = busy;
-    control_->Update(
-        [&](JobRecord& job) {
-          job.phase = JobPhase::kWaiting;
-          job.seconds_left = -1;
-          job.message =
-              absl::StrCat("waiting: ", busy,
-                           job.kind == JobKind::kMeasure
-                               ? "; start it again with --even-if-busy to "
-                                 "measure anyway"
-                               : "; reprofile with --even-if-busy to measure "
-                                 "anyway");
-        },
-        JobControl::Persist::kLazily);
+    if (!patient_) return absl::ResourceExhaustedError(busy);
+    wait.Show(BusyText(busy));
   }
-  if (shown.empty()) return absl::OkStatus();
-  control_->Update([&](JobRecord& job) {
-    job.phase = before.phase;
-    job.message = before.message;
-  });
   return absl::OkStatus();
 }
 
@@ -140,25 +163,38 @@ absl::Status JobDevice::RunToEnd(
   while (left() > 0) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (executor_ == nullptr) RETURN_IF_ERROR(Acquire().status());
-    RETURN_IF_ERROR(AwaitIdle());
+    RETURN_IF_ERROR(AwaitUsable());
     RETURN_IF_ERROR(CheckSameDevice(*executor_));
     const size_t before = left();
     acknowledged_ = 0;
-    control_->SetInterrupt([executor = executor_] { executor->CancelBatch(); });
+    SetRunning(executor_);
     const absl::Status status = attempt(*executor_);
-    control_->SetInterrupt(nullptr);
+    SetRunning(nullptr);
     RETURN_IF_ERROR(Flush());
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (status.ok() || budget_spent_) return absl::OkStatus();
-    if (absl::IsResourceExhausted(status)) continue;  // Others use it now.
+    if (absl::IsResourceExhausted(status) && patient_) continue;
     if (!absl::IsUnavailable(status)) return status;
+    executor_ = nullptr;
+    if (!patient_) return status;
     fruitless = left() < before ? 0 : fruitless + 1;
     if (fruitless >= kFruitlessAttempts) {
-      return KeepsGoingAway(control_->record().device_uuid, status);
+      return KeepsGoingAway(device_uuid_, status);
     }
-    executor_ = nullptr;
   }
   return absl::OkStatus();
+}
+
+void JobDevice::SetRunning(std::shared_ptr<MeasurementExecutor> executor) {
+  {
+    std::lock_guard lock(running_mutex_);
+    running_ = executor;
+  }
+  if (executor == nullptr) {
+    control_->SetInterrupt(this, nullptr);
+  } else {
+    control_->SetInterrupt(this, [executor] { executor->CancelBatch(); });
+  }
 }
 
 absl::Status JobDevice::Prepare(
@@ -208,14 +244,19 @@ absl::Status JobDevice::Prepare(
 }
 
 std::string JobDevice::UnpreparedText() const {
-  if (unprepared_.empty()) return "";
-  const auto& [first, reason] = *unprepared_.begin();
-  const size_t count = unprepared_.size();
+  return TextOf(unprepared_, kernel_.get());
+}
+
+std::string JobDevice::TextOf(const Unprepared& unprepared,
+                              const TunableKernel* kernel) {
+  if (unprepared.empty()) return "";
+  const auto& [first, reason] = *unprepared.begin();
+  const size_t count = unprepared.size();
   return absl::StrCat(
       "; ", count, count == 1 ? " candidate" : " candidates",
       " could not be compiled and checked on the device's host (the next job "
       "tries again), the first: ",
-      FormatConfiguration(kernel_->spec, first.second), ": ", reason);
+      FormatConfiguration(kernel->spec, first.second), ": ", reason);
 }
 
 absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
@@ -255,11 +296,11 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
             stored = Flush();
             if (!stored.ok()) return false;
           }
-          if (OverBudget()) budget_spent_ = true;
+          if (time_->spent()) budget_spent_ = true;
           return !budget_spent_ && control_->CheckGoOn().ok();
         });
   };
-  budget_spent_ = OverBudget();
+  budget_spent_ = time_->spent();
   if (budget_spent_) return results;
   last_flush_us_ = services_.clock->NowUs();
   const absl::Status status = RunToEnd(attempt, [&] { return left.size(); });
@@ -276,21 +317,16 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
 }
 
 void JobDevice::AddSample(const MeasureItem& item, const Sample& sample) {
-  device_time_us_ += sample.device_time_us;
+  time_->used_us.fetch_add(sample.device_time_us);
   if (!item.vendor_baseline.empty()) return;  // No candidate's.
-  const JobRecord record = control_->record();
   pending_samples_.push_back(
-      {sample, record.device_uuid, services_.clock->NowUs(), record.id});
+      {sample, device_uuid_, services_.clock->NowUs(), job_id_});
 }
 
 bool JobDevice::FlushIsDue() const {
   // A clock that was set back has not waited for ever.
   const int64_t passed_us = services_.clock->NowUs() - last_flush_us_;
   return passed_us < 0 || passed_us >= kFlushIntervalUs;
-}
-
-bool JobDevice::OverBudget() const {
-  return device_time_limit_us_ > 0 && device_time_us_ >= device_time_limit_us_;
 }
 
 absl::Status JobDevice::Flush() {
@@ -313,7 +349,12 @@ absl::Status JobDevice::Flush() {
       [&](JobRecord& job) {
         job.samples += count;
         job.throttled_samples += throttled;
-        job.device_time_us = device_time_us_;
+        job.device_time_us = time_->used_us.load();
+        if (count > 0 &&
+            std::find(job.device_uuids.begin(), job.device_uuids.end(),
+                      device_uuid_) == job.device_uuids.end()) {
+          job.device_uuids.push_back(device_uuid_);
+        }
       },
       JobControl::Persist::kLazily);
   return absl::OkStatus();

@@ -14,10 +14,12 @@
 #ifndef WAVETUNE_SERVER_JOBS_JOB_DEVICE_H_
 #define WAVETUNE_SERVER_JOBS_JOB_DEVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,8 +51,25 @@ class JobDevice {
       std::map<std::pair<std::string, Configuration>, std::string>;
   using ResultCallback = std::function<void(size_t index, const Result&)>;
 
-  // Both outlive this.
+  // What the boards of a job share: device time in microseconds.
+  struct DeviceTime {
+    std::atomic<double> used_us = 0;
+    std::atomic<double> limit_us = 0;  // 0: none.
+
+    bool spent() const {
+      return limit_us.load() > 0 && used_us.load() >= limit_us.load();
+    }
+  };
+
+  // The job's own device. Both outlive this.
   JobDevice(const JobServices& services, JobControl* control);
+  // One of its boards (board_team.h).
+  JobDevice(const JobServices& services, JobControl* control,
+            std::string device_uuid, std::shared_ptr<DeviceTime> time);
+
+  // Whether calls wait for a device that is away, used by others or hot; as
+  // they do at first. Otherwise they end, as UNAVAILABLE or RESOURCE_EXHAUSTED.
+  void SetPatient(bool patient) { patient_ = patient; }
 
   // Waits for the device's agent and returns the device's facts. Errors:
   // CANCELLED; UNAVAILABLE after JobServices::agent_wait_s.
@@ -61,7 +80,7 @@ class JobDevice {
             uint64_t generation);
 
   // Samples of this job may use so much device time; 0: no limit.
-  void SetDeviceTimeLimit(double limit_us) { device_time_limit_us_ = limit_us; }
+  void SetDeviceTimeLimit(double limit_us) { time_->limit_us.store(limit_us); }
   // True once the limit ended a batch.
   bool budget_spent() const { return budget_spent_; }
 
@@ -85,6 +104,8 @@ class JobDevice {
   // "; 22 candidates could not be compiled and checked, the first: ..."; empty
   // where there are none.
   std::string UnpreparedText() const;
+  static std::string TextOf(const Unprepared& unprepared,
+                            const TunableKernel* kernel);
 
   // Measures items; `on_result` hears of each, stored or about to be. Returns
   // the results in the order of `items`. A candidate that crashed is stored as
@@ -93,15 +114,24 @@ class JobDevice {
       const std::vector<MeasureItem>& items,
       const ResultCallback& on_result = nullptr);
 
+  // Ends what it runs, which then returns CANCELLED. Any thread.
+  void Cancel();
+
  private:
-  // Says in the record what the job waits for.
-  void ShowWaiting(const std::string& why);
   // Returns an error if the device is no longer the one that was bound.
   absl::Status CheckSameDevice(const MeasurementExecutor& executor) const;
-  // Waits until nobody else uses the device, unless the job measures even then;
-  // the job says what it waits for. Errors: CANCELLED.
-  absl::Status AwaitIdle();
+  // Waits until the device is cool and nobody else uses it, unless the job
+  // measures even then; the job says what it waits for. Errors: CANCELLED;
+  // FAILED_PRECONDITION where it stays hot; RESOURCE_EXHAUSTED at once where it
+  // is not patient.
+  absl::Status AwaitUsable();
+  // Returns what the job says while it waits for this reason.
+  std::string BusyText(const std::string& why) const;
+  // The same of a device that is hot. Errors: it has been so for too long.
+  absl::StatusOr<std::string> HotText(const std::string& why) const;
   MeasurementExecutor::IfBusy if_busy() const;
+  // What Cancel, and the job's end, end.
+  void SetRunning(std::shared_ptr<MeasurementExecutor> executor);
   // Runs `attempt` until it needs no other one: waits for an agent that went
   // away, gives up after attempts without progress.
   absl::Status RunToEnd(
@@ -110,17 +140,21 @@ class JobDevice {
   // Stores what is pending; acknowledges it.
   absl::Status Flush();
   void AddSample(const MeasureItem& item, const Sample& sample);
-  bool OverBudget() const;
   bool FlushIsDue() const;
 
   const JobServices& services_;
   JobControl* const control_;
+  const uint64_t job_id_;
+  const std::string device_uuid_;
+  const std::shared_ptr<DeviceTime> time_;
+  bool patient_ = true;
+  double hot_waited_s_ = 0;   // In all: one that is hot again and again is.
+  std::mutex running_mutex_;  // Cancel comes from another thread.
+  std::shared_ptr<MeasurementExecutor> running_;  // Guarded by running_mutex_.
   std::shared_ptr<MeasurementExecutor> executor_;
   std::shared_ptr<const TunableKernel> kernel_;
   ProfileKey key_;
   uint64_t generation_ = 0;
-  double device_time_limit_us_ = 0;
-  double device_time_us_ = 0;
   bool budget_spent_ = false;
   bool stores_exclusions_ = true;
   Unprepared unprepared_;

@@ -1,6 +1,7 @@
 #include "server/jobs/job_queue.h"
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
+#include "server/jobs/job_wait.h"
 #include "server/jobs/profiling_job.h"
 #include "usage/usage_weights.h"
 
@@ -51,6 +53,16 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
     return absl::InvalidArgumentError(
         absl::StrCat("budget_s must be 0 to ", kMaxBudgetS));
   }
+  if (!request.device_uuid.empty() && !request.silicon_key.empty()) {
+    return absl::InvalidArgumentError(
+        "name a device or a class of devices, not both");
+  }
+  if (request.priority < -JobQueue::kMaxPriority ||
+      request.priority > JobQueue::kMaxPriority) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("priority must be ", -JobQueue::kMaxPriority, " to ",
+                     JobQueue::kMaxPriority));
+  }
   if (request.samples_per_candidate < 0) {
     return absl::InvalidArgumentError(
         "samples_per_candidate must be 0 or more");
@@ -61,6 +73,43 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
         absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
   }
   return absl::OkStatus();
+}
+
+bool IsForClasses(const ReprofileRequest& request) {
+  return request.device_uuid.empty() && !request.single_device;
+}
+
+// Devices of one class have the same samples and tables.
+bool AreAlike(const DeviceFacts& a, const DeviceFacts& b) {
+  return SiliconKey(a) == SiliconKey(b) &&
+         EnvironmentKey(a) == EnvironmentKey(b);
+}
+
+std::vector<DeviceFacts> OneOfEachClass(
+    const std::vector<DeviceFacts>& devices) {
+  std::vector<DeviceFacts> first;
+  for (const DeviceFacts& device : devices) {
+    const auto alike = [&](const DeviceFacts& other) {
+      return AreAlike(device, other);
+    };
+    if (std::none_of(first.begin(), first.end(), alike)) {
+      first.push_back(device);
+    }
+  }
+  return first;
+}
+
+absl::Status KeepClass(const std::string& silicon_key,
+                       std::vector<DeviceFacts>& devices) {
+  std::set<std::string> known;
+  for (const DeviceFacts& device : devices) known.insert(SiliconKey(device));
+  std::erase_if(devices, [&](const DeviceFacts& device) {
+    return SiliconKey(device) != silicon_key;
+  });
+  if (!devices.empty()) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("no attached device is of class \"", silicon_key,
+                   "\"; these are: ", absl::StrJoin(known, ", ")));
 }
 
 std::string NoThreadText(const std::string& why) {
@@ -199,8 +248,12 @@ absl::StatusOr<std::vector<DeviceFacts>> JobQueue::DevicesFor(
 
 absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
     const ReprofileRequest& request) {
-  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
+  ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices,
                    DevicesFor(request.device_uuid, request.refit_only));
+  if (!request.silicon_key.empty()) {
+    RETURN_IF_ERROR(KeepClass(request.silicon_key, devices));
+  }
+  if (IsForClasses(request)) devices = OneOfEachClass(devices);
   std::vector<std::string> kernels = {request.kernel};
   if (request.kernel.empty()) kernels = services_.kernels->Names();
   std::vector<Pair> pairs;
@@ -249,6 +302,8 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.kind = JobKind::kReprofile;
   record.kernel = pair.kernel;
   record.device_uuid = pair.device.uuid;
+  record.whole_class = IsForClasses(request);
+  record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;
   record.budget_s =
@@ -341,15 +396,36 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   return record;
 }
 
+bool JobQueue::IsOfClass(const std::string& device_uuid,
+                         const ProfileKey& key) {
+  const auto executor = services_.executors->Find(device_uuid, 0);
+  if (executor == nullptr) return false;
+  const DeviceFacts facts = executor->device();
+  return SiliconKey(facts) == key.silicon_key &&
+         EnvironmentKey(facts) == key.environment_key;
+}
+
+bool JobQueue::HasSeveralBoards(const ProfileKey& key) {
+  const std::vector<std::string> attached = services_.executors->Attached();
+  return std::count_if(
+             attached.begin(), attached.end(),
+             [&](const std::string& uuid) { return IsOfClass(uuid, key); }) > 1;
+}
+
+bool JobQueue::OnSameDevices(const JobRecord& a, const JobRecord& b) {
+  if (a.whole_class && b.whole_class) return true;  // Their keys are equal.
+  return a.device_uuid == b.device_uuid &&
+         (a.whole_class == b.whole_class || !HasSeveralBoards(a.key));
+}
+
 std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
   std::lock_guard lock(mutex_);
   for (const auto& [id, job] : jobs_) {
     const JobRecord record = job->control->record();
     if (!record.finished() && !job->control->cancelled() &&
         record.kind == wanted.kind && record.kernel == wanted.kernel &&
-        record.device_uuid == wanted.device_uuid &&
         record.refit_only == wanted.refit_only && record.key == wanted.key &&
-        record.budget_s == wanted.budget_s &&
+        OnSameDevices(record, wanted) && record.budget_s == wanted.budget_s &&
         record.samples_per_candidate == wanted.samples_per_candidate &&
         record.portfolio_size == wanted.portfolio_size &&
         record.top_up == wanted.top_up &&
@@ -383,23 +459,37 @@ absl::Status JobQueue::CheckRoom() {
 
 void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   const JobRecord record = job->control->record();
+  const std::string name = record.whole_class && HasSeveralBoards(record.key)
+                               ? absl::StrCat("class ", record.key.silicon_key,
+                                              " ", record.key.environment_key)
+                               : record.device_uuid;
   std::lock_guard lock(mutex_);
   if (stopping_) job->control->Stop();
   ForgetOldJobs();
   jobs_[record.id] = job;
-  std::unique_ptr<Worker>& worker = workers_[record.device_uuid];
+  std::unique_ptr<Worker>& worker = workers_[name];
   if (worker == nullptr) worker = std::make_unique<Worker>();
-  worker->device_uuid = record.device_uuid;
-  ShowPlace(*worker, *job);
-  worker->queue.push_back(std::move(job));
+  worker->name = name;
+  Insert(*worker, std::move(job));
   StartThread(worker.get());
   changed_.notify_all();
 }
 
-void JobQueue::ShowPlace(const Worker& worker, Job& job) {
-  const uint64_t before = worker.queue.empty()
-                              ? worker.running
-                              : worker.queue.back()->control->record().id;
+void JobQueue::Insert(Worker& worker, std::shared_ptr<Job> job) {
+  const JobRecord record = job->control->record();
+  const auto at =
+      std::find_if(worker.queue.begin(), worker.queue.end(),
+                   [&](const std::shared_ptr<Job>& other) {
+                     return other->control->record().priority < record.priority;
+                   });
+  ShowPlace(at == worker.queue.begin() ? worker.running
+                                       : (*(at - 1))->control->record().id,
+            *job);
+  if (at != worker.queue.end()) ShowPlace(record.id, **at);
+  worker.queue.insert(at, std::move(job));
+}
+
+void JobQueue::ShowPlace(uint64_t before, Job& job) {
   if (before == 0) return;
   job.control->Update([&](JobRecord& record) {
     record.message = absl::StrCat(kWaitsForJob, before, " on the same device");
@@ -446,7 +536,7 @@ void JobQueue::RunWorker(Worker* worker) {
   while (!stopping_ && !worker->queue.empty()) RunNext(worker, lock);
   if (stopping_) return;  // Stop joins the thread.
   std::thread ended = std::exchange(ended_, std::move(worker->thread));
-  workers_.erase(worker->device_uuid);
+  workers_.erase(worker->name);
   lock.unlock();
   if (ended.joinable()) ended.join();
 }
@@ -496,7 +586,17 @@ void JobQueue::RunJob(Job& job) {
   if (!runs) return;
   services_.job_changed(control.record());
   absl::Status status;
-  if (control.record().kind == JobKind::kMeasure) {
+  // A job for a class takes its boards as it needs them.
+  DeviceLease lease;
+  if (!control.record().whole_class && !control.record().refit_only) {
+    absl::StatusOr<DeviceLease> taken =
+        AwaitLease(services_, &control, control.record().device_uuid);
+    status = taken.status();
+    if (taken.ok()) lease = *std::move(taken);
+  }
+  if (!status.ok()) {
+    job.listener = {};
+  } else if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
     job.listener = {};
   } else {
@@ -612,7 +712,9 @@ bool JobQueue::IsProfiling(const std::string& kernel,
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
     const JobRecord record = entry.second->control->record();
     return !record.finished() && record.kind == JobKind::kReprofile &&
-           record.kernel == kernel && record.device_uuid == device_uuid;
+           record.kernel == kernel &&
+           (record.device_uuid == device_uuid ||
+            (record.whole_class && IsOfClass(device_uuid, record.key)));
   });
 }
 

@@ -1,9 +1,12 @@
-// JobQueue: what was asked for, in order, one job at a time per device.
+// JobQueue: what was asked for, in order of priority and then of asking, one
+// job at a time per device.
 //
-// A device has a worker thread while it has jobs; where none can be started,
-// one thread that is there from the start runs the jobs of such devices, one
-// after the other. Jobs are on disk from the moment they are accepted; a daemon
-// that starts again goes on with the unfinished ones from their stored samples.
+// A device has a worker thread while it has jobs, and so has a class of several
+// devices, whose jobs use all that are free (board_team.h); where none can be
+// started, one thread that is there from the start runs the jobs of such
+// devices, one after the other. Jobs are on disk from the moment they are
+// accepted; a daemon that starts again goes on with the unfinished ones from
+// their stored samples.
 //
 //   JobQueue queue(services);
 //   RETURN_IF_ERROR(queue.Start());
@@ -38,7 +41,11 @@ namespace wavetune {
 // of the portfolio the kernel's (KernelSpec).
 struct ReprofileRequest {
   std::string kernel;
+  // Empty: the attached ones, one job for each class of them.
   std::string device_uuid;
+  std::string silicon_key;     // Not empty: only devices of this class.
+  bool single_device = false;  // A job keeps to one device of its class.
+  int32_t priority = 0;        // Jobs of a higher one go first.
   double budget_s = 0;
   std::string reason;
   std::string by = kDaemonUser;  // Who asks.
@@ -63,6 +70,8 @@ class JobQueue {
   static constexpr size_t kMaxUnfinished = 1024;
   // What a request may say for a reason: longer ones are cut.
   static constexpr size_t kMaxReasonBytes = 1024;
+  // From its negative on.
+  static constexpr int32_t kMaxPriority = 100;
 
   struct Counts {
     int running = 0;
@@ -79,7 +88,8 @@ class JobQueue {
   // Ends running batches and joins the workers. Jobs that ran stay resumable.
   void Stop();
 
-  // Queues profiling, one job per (kernel, device); an unfinished job that
+  // Queues profiling, one job per kernel and class of devices, or device where
+  // one is named or each is to have its own; an unfinished job that
   // would do the same is returned instead of a second one; one that waits for
   // others to leave the device goes on where this request does not. Errors:
   // NOT_FOUND for an unknown kernel or device; FAILED_PRECONDITION where there
@@ -136,7 +146,7 @@ class JobQueue {
   };
   struct Worker {
     std::deque<std::shared_ptr<Job>> queue;
-    std::string device_uuid;
+    std::string name;  // A device's UUID, or a class.
     std::thread thread;
     uint64_t running = 0;   // Id of the job that runs; 0: none.
     bool on_spare = false;  // The spare thread runs it.
@@ -152,6 +162,11 @@ class JobQueue {
   absl::StatusOr<std::vector<Pair>> PairsFor(const ReprofileRequest& request);
   absl::StatusOr<JobRecord> QueueReprofile(const ReprofileRequest& request,
                                            const Pair& pair);
+  // Whether several attached devices are of a job's class.
+  bool HasSeveralBoards(const ProfileKey& key);
+  bool IsOfClass(const std::string& device_uuid, const ProfileKey& key);
+  // Whether both jobs measure on the same devices.
+  bool OnSameDevices(const JobRecord& a, const JobRecord& b);
   // Returns the unfinished job that does what `wanted` would.
   std::shared_ptr<Job> FindAlike(const JobRecord& wanted);
   std::shared_ptr<Job> Find(uint64_t id);
@@ -159,8 +174,10 @@ class JobQueue {
   absl::Status CheckRoom();
   // Hands a stored job to its device's worker.
   void Enqueue(std::shared_ptr<Job> job);
-  // Says in a queued job's record what it waits for. Holds mutex_.
-  void ShowPlace(const Worker& worker, Job& job);
+  // Puts a job behind those of its priority. Holds mutex_.
+  void Insert(Worker& worker, std::shared_ptr<Job> job);
+  // Says in a queued job's record which it waits for; 0: none.
+  static void ShowPlace(uint64_t before, Job& job);
   // Starts the worker's thread where it has none and one can be started. Holds
   // mutex_.
   void StartThread(Worker* worker);
@@ -184,7 +201,7 @@ class JobQueue {
   // Guarded by mutex_.
   bool stopping_ = false;
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;           // Since the start.
-  std::map<std::string, std::unique_ptr<Worker>> workers_;  // By device.
+  std::map<std::string, std::unique_ptr<Worker>> workers_;  // By name.
   std::thread spare_;
   // Of a worker that has ended: the next one that ends joins it, so that one
   // stays at most.

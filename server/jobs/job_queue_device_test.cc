@@ -294,7 +294,7 @@ TEST_F(JobQueueDeviceTest, JobsOfSeveralDevicesRunAtTheSameTime) {
   directory_.Attach(&second);
   ASSERT_TRUE(devices_.Put({.facts = facts}).ok());
   JobQueue& queue = StartQueue();
-  const auto jobs = queue.Reprofile({});
+  const auto jobs = queue.Reprofile({.single_device = true});
   ASSERT_TRUE(jobs.ok()) << jobs.status();
   ASSERT_THAT(*jobs, SizeIs(2));
   for (const JobRecord& job : *jobs) {

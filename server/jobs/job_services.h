@@ -3,6 +3,7 @@
 #define WAVETUNE_SERVER_JOBS_JOB_SERVICES_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "model/kernel/weighted_problem.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
+#include "server/jobs/board_ratio.h"
+#include "server/jobs/device_leases.h"
 #include "server/jobs/measurement_executor.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/store/device_store.h"
@@ -35,8 +38,10 @@ struct JobServices {
   double default_budget_s = 60;
   // Every job measures even while others use its device.
   bool even_if_busy = false;
-  // How long a job waits for its device's agent.
+  // How long a job waits for its device's agent, and for a device that is too
+  // hot where its class has no other.
   double agent_wait_s = 600;
+  double hot_wait_s = 600;
   // What clients ask for, by kernel name and silicon key (UsageLedger).
   std::function<std::vector<WeightedProblem>(const std::string& kernel,
                                              const std::string& silicon_key)>
@@ -58,6 +63,13 @@ struct JobServices {
   // Hears of a table that is not promoted. As job_changed.
   std::function<void(const RejectedTable&)> table_refused =
       [](const RejectedTable&) {};
+  // Hears how a device compares with its class, as a job found. As job_changed.
+  std::function<void(const JobRecord&, const std::string& device_uuid,
+                     const BoardRatio&)>
+      board_rated =
+          [](const JobRecord&, const std::string&, const BoardRatio&) {};
+  // Which job measures on which device; of all jobs.
+  std::shared_ptr<DeviceLeases> leases = std::make_shared<DeviceLeases>();
   // Generations of samples kept per kernel and device class.
   int generations_kept = 3;
 };

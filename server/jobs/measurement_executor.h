@@ -90,6 +90,11 @@ class MeasurementExecutor {
   // empty string: also where that is not known, or the agent is away.
   virtual std::string AwaitIdle(double timeout_s) = 0;
 
+  // Returns why the device is too hot to be measured, or an empty string. A
+  // batch that runs while it becomes so ends as one that yields, whatever
+  // IfBusy says.
+  virtual std::string WhyHot() = 0;
+
   // Tells the agent how many samples of the running batch are on disk. Cannot
   // fail.
   virtual void AcknowledgeStored(int64_t count) = 0;

@@ -444,10 +444,11 @@ absl::Status ProfilingJob::MeasurePlanned() {
   const size_t samples_before = input_.samples.size();
   for (;;) {
     RETURN_IF_ERROR(control_->CheckGoOn());
+    input_.options.boards = device_.boards();
     const ProfileStep step = services_.profiling.plan_next(input_, failed_);
     if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
     ReportProgress(step, started_us, samples_before);
-    const auto on_result = [&](size_t index, const JobDevice::Result& result) {
+    const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
       const MeasureItem& item = step.items[index];
       if (result.sample) {
         input_.samples.push_back(*result.sample);
@@ -463,7 +464,11 @@ absl::Status ProfilingJob::MeasurePlanned() {
       }
       ReportProgress(step, started_us, samples_before);
     };
-    RETURN_IF_ERROR(device_.Measure(step.items, on_result).status());
+    // Leaders at a problem are compared with each other.
+    const KeepTogether together = step.phase == ProfilePhase::kRefining
+                                      ? KeepTogether::kProblem
+                                      : KeepTogether::kCandidate;
+    RETURN_IF_ERROR(device_.Measure(step.items, together, on_result).status());
   }
 }
 
@@ -560,7 +565,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
     job.total = static_cast<int64_t>(plan.items.size());
   });
   measured->resize(plan.items.size());
-  const auto on_result = [&](size_t index, const JobDevice::Result& result) {
+  const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
     if (result.sample) {
       (*measured)[index] = *result.sample;
       input_.samples.push_back(*result.sample);
@@ -578,7 +583,8 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   };
   // Verification is short and decides what serves: it may pass the budget.
   device_.SetDeviceTimeLimit(0);
-  absl::Status status = device_.Measure(plan.items, on_result).status();
+  absl::Status status =
+      device_.Measure(plan.items, KeepTogether::kProblem, on_result).status();
   device_.SetDeviceTimeLimit(control_->record().budget_s * 1e6);
   return status;
 }

@@ -1,4 +1,5 @@
-// ProfilingJob: measures, fits, verifies and promotes one kernel on one device.
+// ProfilingJob: measures, fits, verifies and promotes one kernel on a device,
+// or on the devices of a class.
 //
 // Compiles every configuration, asks the planner what to measure next until
 // nothing is left or the budget is spent, fits, compares the new table with the
@@ -27,10 +28,10 @@
 #include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/jobs/board_team.h"
 #include "server/jobs/failed_pairs.h"
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
-#include "server/jobs/job_device.h"
 #include "server/jobs/job_services.h"
 #include "server/store/table_store.h"
 
@@ -115,7 +116,7 @@ class ProfilingJob {
 
   const JobServices& services_;
   JobControl* const control_;
-  JobDevice device_;
+  BoardTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   Incumbent incumbent_;
   KernelSpec spec_;  // The kernel's, with the problems of workloads.

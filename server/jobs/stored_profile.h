@@ -36,9 +36,10 @@ struct StoredProfile {
   std::vector<Sample> earlier_samples;
 };
 
-// Returns what is stored under the job's key. Throttled samples of other jobs
-// of its generation are left out, to be measured anew now that the device may
-// be cooler, unless the job only refits. Errors: the store's.
+// Returns what is stored under the job's key; of a job for a class samples of
+// several boards made comparable (NormaliseByBoard). Throttled samples of other
+// jobs of its generation are left out, to be measured anew now that the device
+// may be cooler, unless the job only refits. Errors: the store's.
 absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
                                                 const JobRecord& job);
 

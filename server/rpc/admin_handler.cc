@@ -71,6 +71,9 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
   ReprofileRequest wanted;
   wanted.kernel = request.kernel();
   wanted.device_uuid = request.device_uuid();
+  wanted.silicon_key = request.silicon_key();
+  wanted.single_device = request.single_device();
+  wanted.priority = request.priority();
   wanted.budget_s = request.budget_s();
   wanted.reason = request.reason();
   wanted.by = by;

@@ -83,6 +83,8 @@ absl::Status StatusHandler::ListDevices(
     device->set_silicon_key(SiliconKey(known.record.facts));
     device->set_environment_key(EnvironmentKey(known.record.facts));
     device->set_last_seen_us(known.record.last_seen_us);
+    device->set_class_ratio(known.class_ratio);
+    device->set_left_out(known.left_out);
     if (known.state.has_value()) {
       *device->mutable_state() = DeviceStateToProto(*known.state);
     }

@@ -1,0 +1,90 @@
+#include "server/jobs/board_split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// `candidates` x `problems`, problem by problem.
+std::vector<MeasureItem> Items(int64_t candidates, int64_t problems) {
+  std::vector<MeasureItem> items;
+  for (int64_t m = 1; m <= problems; ++m) {
+    for (int64_t c = 1; c <= candidates; ++c) {
+      items.push_back({Configuration({c}), {.extents = {m}}});
+    }
+  }
+  return items;
+}
+
+std::vector<size_t> Flat(const std::vector<std::vector<size_t>>& parts) {
+  std::vector<size_t> all;
+  for (const auto& part : parts)
+    all.insert(all.end(), part.begin(), part.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST(BoardSplitTest, EachItemIsInOnePart) {
+  const std::vector<MeasureItem> items = Items(37, 11);
+  std::vector<size_t> all(items.size());
+  std::iota(all.begin(), all.end(), 0u);
+  for (const KeepTogether together :
+       {KeepTogether::kCandidate, KeepTogether::kProblem}) {
+    for (const size_t boards : {1u, 2u, 8u}) {
+      EXPECT_EQ(Flat(SplitIntoParts(items, together, boards)), all);
+    }
+  }
+}
+
+TEST(BoardSplitTest, CandidatesOfAComparisonStayTogether) {
+  const std::vector<MeasureItem> items = Items(5, 40);
+  const auto parts = SplitIntoParts(items, KeepTogether::kProblem, 8);
+  std::map<Problem, std::set<size_t>> parts_of;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    EXPECT_LE(parts[p].size(), kMaxPartItems);
+    for (const size_t i : parts[p]) parts_of[items[i].problem].insert(p);
+  }
+  for (const auto& [problem, in] : parts_of) EXPECT_THAT(in, SizeIs(1));
+}
+
+TEST(BoardSplitTest, AComparisonOfManyCandidatesIsOnePart) {
+  EXPECT_THAT(SplitIntoParts(Items(100, 2), KeepTogether::kProblem, 8),
+              ElementsAre(SizeIs(100), SizeIs(100)));
+}
+
+TEST(BoardSplitTest, AFewItemsAreSpreadOverAllBoards) {
+  EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kCandidate, 8),
+              SizeIs(Ge(8u)));
+  EXPECT_THAT(SplitIntoParts(Items(2, 16), KeepTogether::kProblem, 8),
+              SizeIs(Ge(8u)));
+}
+
+TEST(BoardSplitTest, NothingIsNoPart) {
+  EXPECT_THAT(SplitIntoParts({}, KeepTogether::kProblem, 2), IsEmpty());
+}
+
+TEST(CommonSetTest, IsSpreadOverTheItems) {
+  EXPECT_THAT(CommonSet(Items(1, 8), 4), ElementsAre(0, 2, 4, 6));
+  EXPECT_THAT(CommonSet(Items(1, 3), 16), ElementsAre(0, 1, 2));
+}
+
+TEST(CommonSetTest, LeavesOutVendorsLibraries) {
+  std::vector<MeasureItem> items = Items(1, 3);
+  items[1].vendor_baseline = "cublas";
+  EXPECT_THAT(CommonSet(items, 16), ElementsAre(0, 2));
+}
+
+}  // namespace
+}  // namespace wavetune

@@ -1,0 +1,68 @@
+// SpreadOverBoards: has boards do parts of a job's work, each on a thread of
+// its own, until all parts are done.
+//
+// An idle board takes the next part. One that is lost, used by others, hot or
+// taken by another job gives back what it has not done, and is asked again when
+// it can be used. While no board can, the job says what it waits for.
+//
+// Thread safety: one call at a time for a job; `boards` and `run` are called
+// from threads of the call.
+#ifndef WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
+#define WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
+
+#include <cstddef>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/jobs/job_control.h"
+#include "server/jobs/job_services.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+// Whether a device has an agent, is cool, and neither others nor another job
+// use it; what others do does not matter to a job that measures even then.
+bool IsUsableNow(const JobServices& services, const JobRecord& job,
+                 const std::string& device_uuid);
+
+struct BoardWork {
+  using Part = std::vector<size_t>;
+
+  // What became of a part on a board.
+  struct Outcome {
+    absl::Status status;
+    std::vector<size_t> left;  // Of the part: not done.
+    bool enough = false;       // Nobody need go on: the budget is spent.
+  };
+
+  // Which devices may take parts now, by UUID, used by others or not.
+  std::function<std::vector<std::string>()> boards;
+  // Does a part on a board. Errors: UNAVAILABLE, CANCELLED, RESOURCE_EXHAUSTED:
+  // the board cannot go on now; others end the call, unless the board is none
+  // of `boards` any more.
+  std::function<Outcome(const std::string& uuid, const Part& part)> run;
+  // Ends what a board runs.
+  std::function<void(const std::string& uuid)> cancel;
+  // Whether somebody else, who is none of `boards`, should be asked where none
+  // of them can go on: the call then returns with parts left.
+  std::function<bool()> others_wait = [] { return false; };
+  // Each board does one part at most, and the call ends with the last that
+  // could begin.
+  bool once = false;
+  // With `once`: waits until one board has done its part.
+  bool at_least_one = true;
+};
+
+// Errors: CANCELLED; those of `run`; UNAVAILABLE where no board has an agent
+// for JobServices::agent_wait_s, or all keep going away; FAILED_PRECONDITION
+// where all stay hot for JobServices::hot_wait_s.
+absl::Status SpreadOverBoards(const JobServices& services, JobControl* control,
+                              const BoardWork& work,
+                              std::vector<BoardWork::Part> parts);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_

@@ -1,0 +1,398 @@
+#include "server/jobs/board_team.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/jobs/device_leases.h"
+#include "server/jobs/job_wait.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kPreparePart = 32;
+// Times that a board may break off the common set before it is not asked again.
+constexpr int kMostFailedRatings = 3;
+
+std::set<size_t> AllOf(size_t count) {
+  std::set<size_t> all;
+  for (size_t i = 0; i < count; ++i) all.insert(all.end(), i);
+  return all;
+}
+
+template <typename Element>
+std::vector<Element> Select(const std::vector<Element>& from,
+                            const std::vector<size_t>& indices) {
+  std::vector<Element> selected;
+  for (const size_t i : indices) selected.push_back(from[i]);
+  return selected;
+}
+
+}  // namespace
+
+BoardTeam::BoardTeam(const JobServices& services, JobControl* control)
+    : services_(services),
+      control_(control),
+      job_id_(control->record().id),
+      time_(std::make_shared<JobDevice::DeviceTime>()),
+      key_(control->record().key) {}
+
+JobDevice& BoardTeam::Member(const std::string& uuid) {
+  std::lock_guard lock(members_mutex_);
+  std::unique_ptr<JobDevice>& member = members_[uuid];
+  if (member == nullptr) {
+    member = std::make_unique<JobDevice>(services_, control_, uuid, time_);
+    if (kernel_ != nullptr) member->Bind(kernel_, key_, generation_);
+  }
+  return *member;
+}
+
+bool BoardTeam::IsOfClass(const std::string& uuid) const {
+  const auto executor = services_.executors->Find(uuid, 0);
+  if (executor == nullptr) return false;
+  const DeviceFacts facts = executor->device();
+  return SiliconKey(facts) == key_.silicon_key &&
+         EnvironmentKey(facts) == key_.environment_key;
+}
+
+bool BoardTeam::IsLeftOut(const std::string& uuid) const {
+  const auto it = ratios_.find(uuid);
+  if (it == ratios_.end()) return false;
+  if (it->second.known()) return it->second.deviates();
+  // Nobody knows what its samples are worth beside those of the others.
+  return rated_.contains(uuid) &&
+         std::any_of(ratios_.begin(), ratios_.end(),
+                     [](const auto& r) { return r.second.known(); });
+}
+
+std::vector<std::string> BoardTeam::Boards() const {
+  std::vector<std::string> boards = services_.executors->Attached();
+  std::erase_if(boards, [&](const std::string& uuid) {
+    return IsLeftOut(uuid) || !IsOfClass(uuid);
+  });
+  return boards;
+}
+
+int BoardTeam::boards() const {
+  if (!control_->record().whole_class) return 1;
+  return std::max(static_cast<int>(Boards().size()), 1);
+}
+
+std::vector<std::string> BoardTeam::RatedBoards() const {
+  std::vector<std::string> boards = Boards();
+  if (common_.empty()) return boards;
+  std::erase_if(
+      boards, [&](const std::string& uuid) { return !rated_.contains(uuid); });
+  return boards;
+}
+
+std::vector<std::string> BoardTeam::UnratedBoards() const {
+  if (common_.empty()) return {};
+  std::vector<std::string> boards = Boards();
+  std::erase_if(boards,
+                [&](const std::string& uuid) { return rated_.contains(uuid); });
+  return boards;
+}
+
+bool BoardTeam::OnlyBoard(std::string* uuid) const {
+  const JobRecord record = control_->record();
+  *uuid = record.device_uuid;
+  if (!record.whole_class) return true;
+  const std::vector<std::string> boards = Boards();
+  if (boards.size() > 1) return false;
+  if (!boards.empty()) {
+    *uuid = boards.front();
+  } else if (IsLeftOut(*uuid)) {
+    // One that is away, and was as fast as its class.
+    const auto good = std::find_if(
+        rated_.begin(), rated_.end(),
+        [&](const std::string& rated) { return !IsLeftOut(rated); });
+    if (good != rated_.end()) *uuid = *good;
+  }
+  return true;
+}
+
+absl::StatusOr<DeviceFacts> BoardTeam::Acquire() {
+  const JobRecord record = control_->record();
+  if (record.whole_class &&
+      services_.executors->Find(record.device_uuid, 0) == nullptr) {
+    for (const std::string& uuid : Boards()) {
+      const auto executor = services_.executors->Find(uuid, 0);
+      if (executor != nullptr) return executor->device();
+    }
+  }
+  return Member(record.device_uuid).Acquire();
+}
+
+void BoardTeam::Bind(std::shared_ptr<const TunableKernel> kernel,
+                     ProfileKey key, uint64_t generation) {
+  kernel_ = std::move(kernel);
+  key_ = std::move(key);
+  generation_ = generation;
+  time_->used_us.store(control_->record().device_time_us);
+  for (auto& [uuid, member] : members_) {
+    member->Bind(kernel_, key_, generation_);
+  }
+}
+
+absl::Status BoardTeam::RunAlone(
+    const std::string& uuid,
+    const std::function<absl::Status(JobDevice&)>& work) {
+  DeviceLease lease;
+  if (control_->record().whole_class) {  // Others hold theirs until they end.
+    ASSIGN_OR_RETURN(lease, AwaitLease(services_, control_, uuid));
+  }
+  JobDevice& member = Member(uuid);
+  member.SetPatient(true);
+  return work(member);
+}
+
+bool BoardTeam::AnyUsable(const std::vector<std::string>& boards) const {
+  const JobRecord job = control_->record();
+  return std::any_of(boards.begin(), boards.end(),
+                     [&](const std::string& uuid) {
+                       return IsUsableNow(services_, job, uuid);
+                     });
+}
+
+BoardWork BoardTeam::NewWork() {
+  return {.boards = [this] { return RatedBoards(); },
+          .cancel = [this](const std::string& uuid) { Member(uuid).Cancel(); },
+          .others_wait = [this] { return AnyUsable(UnratedBoards()); }};
+}
+
+absl::Status BoardTeam::Prepare(
+    const std::string& specialisation,
+    const std::vector<Configuration>& configurations,
+    const std::vector<Problem>& correctness_problems,
+    const RecordCallback& on_record) {
+  std::string only;
+  if (!OnlyBoard(&only)) {
+    return PrepareSpread(specialisation, configurations, correctness_problems,
+                         on_record);
+  }
+  return RunAlone(only, [&](JobDevice& board) {
+    return board.Prepare(specialisation, configurations, correctness_problems,
+                         on_record);
+  });
+}
+
+absl::Status BoardTeam::PrepareSpread(
+    const std::string& specialisation,
+    const std::vector<Configuration>& configurations,
+    const std::vector<Problem>& correctness_problems,
+    const RecordCallback& on_record) {
+  // What is compiled says nothing of times: every board may.
+  BoardWork work = NewWork();
+  work.boards = [this] { return Boards(); };
+  work.others_wait = [] { return false; };
+  work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
+    JobDevice& board = Member(uuid);
+    board.SetPatient(false);
+    std::set<Configuration> done;
+    BoardWork::Outcome outcome;
+    outcome.status = board.Prepare(
+        specialisation, Select(configurations, part), correctness_problems,
+        [&](CandidateRecord& record) {
+          std::lock_guard lock(callback_mutex_);
+          done.insert(record.candidate.configuration);
+          prepared_.insert({specialisation, record.candidate.configuration});
+          on_record(record);
+        });
+    for (const size_t i : part) {
+      if (!done.contains(configurations[i])) outcome.left.push_back(i);
+    }
+    return outcome;
+  };
+  std::vector<BoardWork::Part> parts;
+  for (size_t i = 0; i < configurations.size(); ++i) {
+    if (i % kPreparePart == 0) parts.emplace_back();
+    parts.back().push_back(i);
+  }
+  return SpreadOverBoards(services_, control_, work, std::move(parts));
+}
+
+BoardTeam::Unprepared BoardTeam::unprepared() const {
+  Unprepared all;
+  for (const auto& [uuid, member] : members_) {
+    for (const auto& [candidate, reason] : member->unprepared()) {
+      // Another board may have been able to.
+      if (!prepared_.contains(candidate)) all.emplace(candidate, reason);
+    }
+  }
+  return all;
+}
+
+std::string BoardTeam::UnpreparedText() const {
+  return JobDevice::TextOf(unprepared(), kernel_.get());
+}
+
+absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
+    const std::vector<MeasureItem>& items, KeepTogether together,
+    const ResultCallback& on_result) {
+  std::vector<Result> results(items.size());
+  const auto take = [&](size_t index, const Result& result) {
+    std::lock_guard lock(callback_mutex_);
+    results[index] = result;
+    if (on_result) on_result(index, result);
+  };
+  std::set<size_t> left = AllOf(items.size());
+  budget_spent_.store(time_->spent());
+  common_at_.clear();
+  while (!left.empty() && !budget_spent()) {
+    std::string only;
+    if (OnlyBoard(&only)) {
+      RETURN_IF_ERROR(MeasureAlone(only, items, left, take));
+    } else {
+      ChooseCommon(items);
+      RETURN_IF_ERROR(RateBoards(left, take));
+      RETURN_IF_ERROR(MeasureSpread(items, together, left, take));
+    }
+  }
+  return results;
+}
+
+absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
+                                     const std::vector<MeasureItem>& items,
+                                     std::set<size_t>& left,
+                                     const ResultCallback& on_result) {
+  const std::vector<size_t> part(left.begin(), left.end());
+  return RunAlone(uuid, [&](JobDevice& board) {
+    const absl::Status status =
+        board
+            .Measure(Select(items, part),
+                     [&](size_t i, const Result& result) {
+                       left.erase(part[i]);
+                       on_result(part[i], Normalised(uuid, result));
+                     })
+            .status();
+    if (board.budget_spent()) budget_spent_.store(true);
+    return status;
+  });
+}
+
+absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
+                                      KeepTogether together,
+                                      std::set<size_t>& left,
+                                      const ResultCallback& on_result) {
+  const std::vector<size_t> indices(left.begin(), left.end());
+  std::mutex left_mutex;
+  BoardWork work = NewWork();
+  work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
+    JobDevice& board = Member(uuid);
+    board.SetPatient(false);
+    std::set<size_t> of_part(part.begin(), part.end());
+    BoardWork::Outcome outcome;
+    outcome.status =
+        board
+            .Measure(Select(items, part),
+                     [&](size_t i, const Result& result) {
+                       of_part.erase(part[i]);
+                       {
+                         std::lock_guard lock(left_mutex);
+                         left.erase(part[i]);
+                       }
+                       on_result(part[i], Normalised(uuid, result));
+                     })
+            .status();
+    outcome.enough = board.budget_spent();
+    if (outcome.enough) budget_spent_.store(true);
+    outcome.left.assign(of_part.begin(), of_part.end());
+    return outcome;
+  };
+  std::vector<BoardWork::Part> parts =
+      SplitIntoParts(Select(items, indices), together, RatedBoards().size());
+  for (BoardWork::Part& part : parts) {
+    for (size_t& i : part) i = indices[i];
+  }
+  return SpreadOverBoards(services_, control_, work, std::move(parts));
+}
+
+void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {
+  if (!common_.empty()) return;
+  const std::vector<size_t> at = CommonSet(items, kCommonPairs);
+  if (at.size() < static_cast<size_t>(kLeastRatioPairs)) return;
+  common_at_ = at;
+  common_ = Select(items, at);
+}
+
+absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
+                                   const ResultCallback& on_result) {
+  const std::vector<std::string> boards = UnratedBoards();
+  if (boards.empty()) return absl::OkStatus();
+  struct Measured {
+    std::string uuid;
+    size_t index = 0;  // Into common_.
+    Result result;
+  };
+  std::vector<Measured> all;
+  BoardWork work = NewWork();
+  work.once = true;
+  // Who comes late is not waited for.
+  work.at_least_one = rated_.empty();
+  work.boards = [&] { return boards; };
+  work.others_wait = [] { return false; };
+  work.run = [&](const std::string& uuid, const BoardWork::Part&) {
+    JobDevice& board = Member(uuid);
+    board.SetPatient(false);
+    BoardWork::Outcome outcome;
+    outcome.status = board
+                         .Measure(common_,
+                                  [&](size_t i, const Result& result) {
+                                    std::lock_guard lock(callback_mutex_);
+                                    all.push_back({uuid, i, result});
+                                  })
+                         .status();
+    outcome.enough = board.budget_spent();
+    if (outcome.enough) budget_spent_.store(true);
+    std::lock_guard lock(callback_mutex_);
+    if (outcome.status.ok() || ++failed_ratings_[uuid] >= kMostFailedRatings) {
+      newly_rated_.insert(uuid);
+    }
+    return outcome;
+  };
+  RETURN_IF_ERROR(SpreadOverBoards(
+      services_, control_, work,
+      std::vector<BoardWork::Part>(boards.size(), {size_t{0}})));
+  for (const Measured& one : all) {
+    if (!one.result.sample) continue;
+    rating_.push_back({.sample = *one.result.sample, .device_uuid = one.uuid});
+  }
+  Compare();
+  if (common_at_.empty()) return absl::OkStatus();  // Of an earlier call.
+  const auto hand_on = [&](const Measured& one) {
+    left.erase(common_at_[one.index]);
+    on_result(common_at_[one.index], Normalised(one.uuid, one.result));
+  };
+  for (const Measured& one : all) {
+    if (one.result.sample && !IsLeftOut(one.uuid)) hand_on(one);
+  }
+  // What failed on every board that tried it; once.
+  for (const Measured& one : all) {
+    if (!one.result.sample && left.contains(common_at_[one.index])) {
+      hand_on(one);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void BoardTeam::Compare() {
+  rated_.insert(newly_rated_.begin(), newly_rated_.end());
+  newly_rated_.clear();
+  ratios_ = BoardRatios(rating_);
+  const JobRecord record = control_->record();
+  for (const auto& [uuid, ratio] : ratios_) {
+    if (ratio.known()) services_.board_rated(record, uuid, ratio);
+  }
+}
+
+BoardTeam::Result BoardTeam::Normalised(const std::string& uuid,
+                                        const Result& result) const {
+  const auto it = ratios_.find(uuid);
+  if (it == ratios_.end() || !result.sample) return result;
+  Result normalised = result;
+  DivideBy(it->second.ratio, *normalised.sample);
+  return normalised;
+}
+
+}  // namespace wavetune

@@ -1,0 +1,157 @@
+// BoardTeam: a job's way to the devices of its class.
+//
+// Has the face of JobDevice. A job for one device, or for a class of which one
+// device is attached, goes through that one as it always did, on the job's own
+// thread. Where several are attached each measures on a thread of its own,
+// inside a call: the call's items are split into parts (board_split.h), an idle
+// board takes the next one, and a board that is lost, used by others or hot
+// gives back what it has not measured. Before it takes parts a board measures a
+// common set, from which its ratio to the class is known (board_ratio.h): its
+// samples are handed on divided by it, and stored as they are. A board that
+// deviates is left out.
+//
+//   BoardTeam team(services, &control);
+//   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());
+//   team.Bind(kernel, key, generation);
+//   ASSIGN_OR_RETURN(auto results, team.Measure(items,
+//   KeepTogether::kProblem));
+//
+// Thread safety: none; used by the job's worker thread. Callbacks run on one
+// thread at a time, while that one waits.
+#ifndef WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
+#define WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/jobs/board_ratio.h"
+#include "server/jobs/board_split.h"
+#include "server/jobs/board_spread.h"
+#include "server/jobs/job_control.h"
+#include "server/jobs/job_device.h"
+#include "server/jobs/job_services.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+class BoardTeam {
+ public:
+  using Result = JobDevice::Result;
+  using RecordCallback = JobDevice::RecordCallback;
+  using ResultCallback = JobDevice::ResultCallback;
+  using Unprepared = JobDevice::Unprepared;
+
+  // Both outlive this.
+  BoardTeam(const JobServices& services, JobControl* control);
+
+  // Waits for the job's device, or another of its class, and returns its facts.
+  // Errors: as JobDevice::Acquire.
+  absl::StatusOr<DeviceFacts> Acquire();
+
+  // Returns how many boards could measure now, >= 1.
+  int boards() const;
+
+  // As of JobDevice. The limit is of all boards together.
+  void Bind(std::shared_ptr<const TunableKernel> kernel, ProfileKey key,
+            uint64_t generation);
+  void SetDeviceTimeLimit(double limit_us) { time_->limit_us.store(limit_us); }
+  bool budget_spent() const { return budget_spent_.load(); }
+
+  // As of JobDevice; each configuration on one of the boards.
+  absl::Status Prepare(const std::string& specialisation,
+                       const std::vector<Configuration>& configurations,
+                       const std::vector<Problem>& correctness_problems,
+                       const RecordCallback& on_record);
+  Unprepared unprepared() const;
+  std::string UnpreparedText() const;
+
+  // As of JobDevice. `on_result` hears several times of an item of the common
+  // set: once from each board.
+  absl::StatusOr<std::vector<Result>> Measure(
+      const std::vector<MeasureItem>& items, KeepTogether together,
+      const ResultCallback& on_result = nullptr);
+
+  // Ratios of the boards that measured the common set.
+  const std::map<std::string, BoardRatio>& ratios() const { return ratios_; }
+
+ private:
+  bool IsOfClass(const std::string& uuid) const;
+  bool IsLeftOut(const std::string& uuid) const;
+  // UUIDs of attached devices of the class, but for those that are left out.
+  std::vector<std::string> Boards() const;
+  // Of them, those that may take parts, and those that must measure the common
+  // set before.
+  std::vector<std::string> RatedBoards() const;
+  std::vector<std::string> UnratedBoards() const;
+  // Sets the board that does all where there is no other; false: there is.
+  bool OnlyBoard(std::string* uuid) const;
+
+  JobDevice& Member(const std::string& uuid);
+  // Runs `work` on a board, as soon as no other job uses it. Errors: CANCELLED;
+  // those of `work`.
+  absl::Status RunAlone(const std::string& uuid,
+                        const std::function<absl::Status(JobDevice&)>& work);
+  bool AnyUsable(const std::vector<std::string>& boards) const;
+  // What all boards do alike; each caller sets `run`.
+  BoardWork NewWork();
+
+  absl::Status MeasureAlone(const std::string& uuid,
+                            const std::vector<MeasureItem>& items,
+                            std::set<size_t>& left,
+                            const ResultCallback& on_result);
+  absl::Status MeasureSpread(const std::vector<MeasureItem>& items,
+                             KeepTogether together, std::set<size_t>& left,
+                             const ResultCallback& on_result);
+  absl::Status PrepareSpread(const std::string& specialisation,
+                             const std::vector<Configuration>& configurations,
+                             const std::vector<Problem>& correctness_problems,
+                             const RecordCallback& on_record);
+
+  // Chooses the common set, if the items have one.
+  void ChooseCommon(const std::vector<MeasureItem>& items);
+  // Has boards that have not measured the common set do so, and hands on what
+  // they measured where the set is of this call.
+  absl::Status RateBoards(std::set<size_t>& left,
+                          const ResultCallback& on_result);
+  // Compares the boards, and says how they compare.
+  void Compare();
+  Result Normalised(const std::string& uuid, const Result& result) const;
+
+  const JobServices& services_;
+  JobControl* const control_;
+  const uint64_t job_id_;
+  const std::shared_ptr<JobDevice::DeviceTime> time_;
+  std::mutex members_mutex_;  // Boards are met by their threads.
+  std::map<std::string, std::unique_ptr<JobDevice>> members_;
+  std::shared_ptr<const TunableKernel> kernel_;
+  ProfileKey key_;
+  uint64_t generation_ = 0;
+  std::atomic<bool> budget_spent_ = false;
+  std::mutex callback_mutex_;        // One callback at a time.
+  std::vector<MeasureItem> common_;  // Empty: not chosen yet.
+  // Where the common set is in the items of the call that chose it.
+  std::vector<size_t> common_at_;
+  std::vector<SampleRecord> rating_;  // Of the common set, raw.
+  std::set<std::string> rated_;       // Boards that measured it.
+  std::set<std::string> newly_rated_;
+  std::map<std::string, int> failed_ratings_;
+  // By specialisation and configuration.
+  std::set<std::pair<std::string, Configuration>> prepared_;
+  std::map<std::string, BoardRatio> ratios_;  // Of them.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
