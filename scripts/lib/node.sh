@@ -46,7 +46,8 @@ start_node() {
   # The device appears as soon as the agent has attached.
   local attempt
   for attempt in $(seq 1 100); do
-    if "${bin}/wavetune" devices --json 2> /dev/null | grep -q '"attached": *true'; then return; fi
+    # Not grep -q: it would leave before many devices are printed, and the pipe would fail.
+    if "${bin}/wavetune" devices --json 2> /dev/null | grep '"attached": *true' > /dev/null; then return; fi
     kill -0 "${daemon_pid}" 2> /dev/null || die "wavetuned ended at once"
     kill -0 "${agent_pid}" 2> /dev/null || die "wavetune-agent ended at once"
     [ "${attempt}" -lt 100 ] || die "no device attached within 20 s"
