@@ -33,6 +33,7 @@
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/event_texts.h"
+#include "server/catalog/retention_task.h"
 #include "server/catalog/staleness_watch.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
@@ -251,10 +252,18 @@ class Daemon::Impl {
                       .samples = stores.samples,
                       .clock = clock_,
                       .events = &events_}),
+        retention_({.tables = &tables_,
+                    .table_store = stores.tables,
+                    .jobs = stores.jobs,
+                    .devices = &devices_,
+                    .clock = clock_,
+                    .limits = options.retention,
+                    .log = LogOfStore}),
         store_admin_({.maintenance = stores.maintenance,
                       .backup_folder = options.backup_folder,
                       .clock = clock_,
-                      .log = LogOfStore}),
+                      .log = LogOfStore,
+                      .what_would_go = [this] { return retention_.Lines(); }}),
         event_handler_(&events_),
         workload_handler_(&workloads_, &kernels_, clock_),
         top_ups_({.ledger = &usage_,
@@ -312,6 +321,8 @@ class Daemon::Impl {
         ListenEverywhere(BoundsFor(options_.descriptors, access_ != nullptr)));
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
+    retention_runs_.Start(RetentionTask::kLookInterval,
+                          [this] { retention_.RunDaily(); });
     listener_looks_.Start(DeafnessProbe::kInterval,
                           [this] { LookAtListeners(); });
     return absl::OkStatus();
@@ -327,6 +338,7 @@ class Daemon::Impl {
   void Stop() {
     if (std::exchange(stopped_, true)) return;
     store_looks_.Stop();
+    retention_runs_.Stop();
     store_admin_.Stop();
     listener_looks_.Stop();
     access_looks_.Stop();
@@ -665,6 +677,7 @@ class Daemon::Impl {
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
   TableAdmin table_admin_;
+  RetentionTask retention_;
   StoreAdmin store_admin_;
   EventHandler event_handler_;
   TableCatalog::Handle table_changes_;
@@ -691,6 +704,7 @@ class Daemon::Impl {
   Listener tcp_;
   bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
+  PeriodicTask retention_runs_;
   PeriodicTask listener_looks_;
   PeriodicTask access_looks_;
   bool stopped_ = false;

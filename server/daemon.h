@@ -28,6 +28,7 @@
 #include "server/store/device_store.h"
 #include "server/store/event_store.h"
 #include "server/store/job_store.h"
+#include "server/store/retention.h"
 #include "server/store/sample_store.h"
 #include "server/store/store_maintenance.h"
 #include "server/store/table_store.h"
@@ -82,6 +83,7 @@ struct DaemonOptions {
   std::chrono::milliseconds store_look_interval{2000};
   int generations_kept = 3;  // Of samples, per kernel and device class.
   ProfilingFunctions profiling;
+  RetentionLimits retention;  // What is forgotten by itself, once a day.
   // Where backups go that an admin asks for; empty: none can be asked for.
   std::string backup_folder;
   UsageTopUps::Options top_ups;  // When top-ups are queued.

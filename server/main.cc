@@ -73,6 +73,7 @@ struct Arguments {
   int64_t sample_limit_mib = 4096;
   int generations = 3;
   std::string backup_dir;
+  RetentionLimits retention;
   bool auto_refine = true;
   double refine_budget_s = 20;
   double refine_interval_h = 6;
@@ -91,6 +92,27 @@ std::string DefaultStore() {
 
 CLI::Validator NumberIn(const NumberRange& range) {
   return CLI::Validator(range, range.Text());
+}
+
+void DeclareRetention(CLI::App& app, RetentionLimits& limits) {
+  const auto add = [&app](const char* name, const char* variable, double& days,
+                          const char* help) {
+    app.add_option(name, days, help)
+        ->envname(variable)
+        ->check(NumberIn({0, 36500}))
+        ->capture_default_str();
+  };
+  add("--keep-jobs-days", "WAVETUNE_KEEP_JOBS_DAYS", limits.jobs_days,
+      "Days after which a job that has ended is forgotten; 0: never, as the "
+      "next");
+  add("--keep-devices-days", "WAVETUNE_KEEP_DEVICES_DAYS", limits.devices_days,
+      "Days after which a device that was not attached is forgotten");
+  add("--keep-classes-days", "WAVETUNE_KEEP_CLASSES_DAYS", limits.classes_days,
+      "Days after which a table is retired whose driver no device has, and "
+      "beside which a newer one serves");
+  add("--keep-tables-days", "WAVETUNE_KEEP_TABLES_DAYS", limits.payloads_days,
+      "Days after which a table that serves no longer is forgotten; the newest "
+      "8 of a kernel stay");
 }
 
 void Declare(CLI::App& app, Arguments& arguments) {
@@ -169,6 +191,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->envname("WAVETUNE_GENERATIONS")
       ->check(NumberIn({1, 1000}))
       ->capture_default_str();
+  DeclareRetention(app, arguments.retention);
   app.add_option("--backup-dir", arguments.backup_dir,
                  "Folder of the backups that `wavetune store backup` makes; "
                  "without it none can be made while the daemon runs")
@@ -259,6 +282,7 @@ absl::Status Serve(const Arguments& arguments) {
   options.hot_wait_s = arguments.hot_wait_s;
   options.generations_kept = arguments.generations;
   options.backup_folder = arguments.backup_dir;
+  options.retention = arguments.retention;
   options.profiling = ModelProfilingFunctions();
   options.top_ups.enabled = arguments.auto_refine;
   options.top_ups.budget_s = arguments.refine_budget_s;

@@ -1,8 +1,11 @@
-// wavetune store backup|check|compact|restore.
+// wavetune store backup|check|compact|retention|restore.
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
@@ -44,8 +47,28 @@ absl::Status RunStoreWork(CommandContext& context, StoreWork work) {
                    "how), or profile what is missing"));
 }
 
+// Of a check, which says what the daily look would do, that alone.
+absl::Status RunRetention(CommandContext& context) {
+  constexpr absl::string_view kPrefix = "the daily look ";
+  ASSIGN_OR_RETURN(const v1::StoreProgress last,
+                   Follow(context, &StoreControl::Check));
+  std::vector<std::string> lines;
+  for (const std::string& line : last.lines()) {
+    if (absl::StartsWith(line, kPrefix))
+      lines.push_back(line.substr(kPrefix.size()));
+  }
+  if (context.json) {
+    PrintJson(*context.out, Json{{"would", lines}});
+    return absl::OkStatus();
+  }
+  for (const std::string& line : lines) *context.out << line << "\n";
+  if (lines.empty()) *context.out << "nothing is old enough to go\n";
+  return absl::OkStatus();
+}
+
 struct StoreOptions {
   std::string from;
+  bool dry_run = false;
 };
 
 // Nothing can be put in the place of a store that is in use.
@@ -102,6 +125,13 @@ void AddStoreCommands(CommandRegistry& registry) {
                  return RunStoreWork(context, &StoreControl::Compact);
                });
   auto options = std::make_shared<StoreOptions>();
+  CLI::App* retention = registry.Add(
+      store, "retention",
+      "Says what the daemon's daily look forgets (wavetuned "
+      "--keep-tables-days, ...); it reads the whole store for that.",
+      {"wavetune store retention --dry-run"}, RunRetention);
+  retention->add_flag("--dry-run", options->dry_run,
+                      "Change nothing; so it is without, too");
   CLI::App* restore =
       registry.Add(store, "restore", "Says how to restore a backup.",
                    {"wavetune store restore --from /backup/wavetune"},

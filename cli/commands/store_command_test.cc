@@ -51,6 +51,17 @@ TEST_F(StoreCommandTest, AnotherWorkThatRunsIsSaid) {
   EXPECT_THAT(err_.str(), HasSubstr("a check is running"));
 }
 
+TEST_F(StoreCommandTest, RetentionPrintsWhatWouldGoAndNothingElse) {
+  AddProgress("the store is sound", true);
+  EXPECT_EQ(Run({"store", "retention", "--dry-run"}), kExitOk);
+  EXPECT_EQ(out_.str(), "nothing is old enough to go\n");
+  daemon_->store_progress[0].add_lines("the daily look forgets 3 jobs");
+  EXPECT_EQ(Run({"store", "retention"}), kExitOk);
+  EXPECT_EQ(out_.str(), "forgets 3 jobs\n");
+  EXPECT_EQ(Run({"store", "retention", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["would"][0], "forgets 3 jobs");
+}
+
 TEST_F(StoreCommandTest, RestoreSaysWhatToRunWhereTheDaemonRuns) {
   daemon_->status.set_store_path("/data/store");
   EXPECT_EQ(Run({"store", "restore", "--from", "/backups"}), kExitOk);

@@ -259,6 +259,17 @@ void AgentDirectory::Note(const std::string& device_uuid,
   on_change_(change);
 }
 
+void AgentDirectory::Forget(const std::string& device_uuid) {
+  {
+    std::lock_guard lock(mutex_);
+    if (attached_.contains(device_uuid) || seen_.erase(device_uuid) == 0)
+      return;
+    unsaved_.erase(device_uuid);
+    standings_.erase(device_uuid);
+  }
+  StoreLater(device_uuid);
+}
+
 void AgentDirectory::Notify() { changed_.notify_all(); }
 
 std::vector<AgentDirectory::Known> AgentDirectory::List() {

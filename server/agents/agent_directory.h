@@ -88,6 +88,8 @@ class AgentDirectory : public ExecutorDirectory {
   // A device's launches take so many times as long as those of its class, as a
   // job found. Tells the listener where it begins or ends to deviate.
   void SetClassRatio(const std::string& device_uuid, const BoardRatio& ratio);
+  // Forgets a device that is not attached, soon on disk, too.
+  void Forget(const std::string& device_uuid);
   // By the directory's clock.
   int64_t NowUs() { return clock_->NowUs(); }
   // Stores the devices that could not be stored when they were seen.

@@ -60,13 +60,24 @@ absl::Status StoreAdmin::Start(Work work, const std::string& by, Sink sink) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<StoreMaintenance::Result> StoreAdmin::Check(
+    const StoreMaintenance::Control& control) {
+  absl::StatusOr<StoreMaintenance::Result> result =
+      options_.maintenance->Check(control);
+  if (!result.ok() || !options_.what_would_go) return result;
+  for (const std::string& line : options_.what_would_go()) {
+    result->lines.push_back(absl::StrCat("the daily look ", line));
+  }
+  return result;
+}
+
 absl::StatusOr<StoreMaintenance::Result> StoreAdmin::Do(
     Work work, const StoreMaintenance::Control& control) {
   switch (work) {
     case Work::kBackUp:
       return options_.maintenance->BackUp(options_.backup_folder, control);
     case Work::kCheck:
-      return options_.maintenance->Check(control);
+      return Check(control);
     case Work::kCompact:
       return options_.maintenance->Compact(control);
   }

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -44,6 +45,8 @@ class StoreAdmin {
     std::string backup_folder;                // Empty: no backups.
     Clock* clock = nullptr;
     std::function<void(const std::string&)> log;  // What was done, and failed.
+    // What retention would do now, said with a check. Empty: nothing is said.
+    std::function<std::vector<std::string>()> what_would_go = nullptr;
   };
 
   explicit StoreAdmin(Options options);
@@ -62,6 +65,8 @@ class StoreAdmin {
  private:
   absl::Status CheckMayStart(Work work) const;  // Holds mutex_.
   void Run(Work work, const std::string& by, const Sink& sink);
+  absl::StatusOr<StoreMaintenance::Result> Check(
+      const StoreMaintenance::Control& control);
   absl::StatusOr<StoreMaintenance::Result> Do(
       Work work, const StoreMaintenance::Control& control);
 

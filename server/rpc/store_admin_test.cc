@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fake_clock.h"
+#include "server/store/fake_store_maintenance.h"
 
 namespace wavetune {
 namespace {
@@ -18,42 +19,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// Tells two lines, then waits until it may go on, or is stopped.
-class HeldMaintenance : public StoreMaintenance {
- public:
-  absl::StatusOr<Result> Check(const Control& control) override {
-    return Work(control, "checked");
-  }
-  absl::StatusOr<Result> BackUp(const std::string& folder,
-                                const Control& control) override {
-    return Work(control, "copied to " + folder);
-  }
-  absl::StatusOr<Result> Compact(const Control&) override {
-    return absl::ResourceExhaustedError("the disk is full");
-  }
-  void Release() {
-    std::lock_guard lock(mutex_);
-    released_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  absl::StatusOr<Result> Work(const Control& control, std::string line) {
-    control.Tell("begins");
-    control.Tell("goes on");
-    std::unique_lock lock(mutex_);
-    while (!released_ && !control.stopped()) {
-      changed_.wait_for(lock, std::chrono::milliseconds(1));
-    }
-    if (control.stopped()) return absl::CancelledError("ended");
-    return Result{.lines = {std::move(line)}, .faults = 2, .size_bytes = 7};
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool released_ = false;
-};
 
 // What a caller heard.
 class Heard {
@@ -90,7 +55,7 @@ class Heard {
 
 class StoreAdminTest : public ::testing::Test {
  protected:
-  HeldMaintenance maintenance_;
+  FakeStoreMaintenance maintenance_;
   FakeClock clock_;
   std::vector<std::string> logged_;
   StoreAdmin admin_{

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/status_macros.h"
 
 namespace wavetune {
 namespace {
@@ -242,6 +243,37 @@ absl::StatusOr<uint64_t> FakeTableStore::Retire(const ProfileKey& key) {
   return ++revision_;
 }
 
+absl::StatusOr<TableStore::Inventory> FakeTableStore::TakeInventory() {
+  std::lock_guard lock(mutex_);
+  Inventory inventory{.history = history_};
+  for (const auto& [digest, stored] : tables_)
+    inventory.payloads.push_back(stored.record);
+  for (const auto& [place, by_job] : rejected_) {
+    for (const auto& [job, table] : by_job)
+      inventory.rejected.insert(table.record.digest);
+  }
+  return inventory;
+}
+
+absl::StatusOr<int> FakeTableStore::Forget(
+    const std::vector<std::string>& digests) {
+  ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory());
+  std::set<std::string> stay = inventory.rejected;
+  std::lock_guard lock(mutex_);
+  for (const auto& [key, record] : serving_) stay.insert(record.digest);
+  for (const auto& [key, record] : withdrawn_) stay.insert(record.digest);
+  for (const auto& [place, pin] : pins_) stay.insert(pin.digest);
+  int forgotten = 0;
+  for (const std::string& digest : digests) {
+    if (stay.contains(digest) || tables_.erase(digest) == 0) continue;
+    ++forgotten;
+    std::erase_if(history_, [&](const TableRecord& record) {
+      return record.digest == digest;
+    });
+  }
+  return forgotten;
+}
+
 absl::StatusOr<StoredPayload> FakeTableStore::Get(absl::string_view digest) {
   std::lock_guard lock(mutex_);
   const auto found = tables_.find(std::string(digest));
@@ -275,7 +307,7 @@ void FakeTableStore::Corrupt(absl::string_view digest) {
 
 absl::StatusOr<JobRecord> FakeJobStore::Create(JobRecord job) {
   std::lock_guard lock(mutex_);
-  job.id = jobs_.empty() ? 1 : jobs_.rbegin()->first + 1;
+  job.id = ++last_id_;
   jobs_[job.id] = job;
   return job;
 }
@@ -297,6 +329,12 @@ absl::StatusOr<JobRecord> FakeJobStore::Get(uint64_t id) {
     return absl::NotFoundError(absl::StrCat("no job has id ", id));
   }
   return found->second;
+}
+
+absl::Status FakeJobStore::Delete(const std::vector<uint64_t>& ids) {
+  std::lock_guard lock(mutex_);
+  for (const uint64_t id : ids) jobs_.erase(id);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<JobRecord>> FakeJobStore::List(int limit) {

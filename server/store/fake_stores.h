@@ -86,6 +86,8 @@ class FakeTableStore : public TableStore {
   absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
   absl::StatusOr<StoredPayload> Get(absl::string_view digest) override;
   absl::StatusOr<std::vector<TableRecord>> ListServing() override;
+  absl::StatusOr<Inventory> TakeInventory() override;
+  absl::StatusOr<int> Forget(const std::vector<std::string>& digests) override;
   uint64_t Revision() override;
 
   // Damages a stored payload, so that Get reports DATA_LOSS.
@@ -113,10 +115,13 @@ class FakeJobStore : public JobStore {
   absl::Status Update(const JobRecord& job, bool sync) override;
   absl::StatusOr<JobRecord> Get(uint64_t id) override;
   absl::StatusOr<std::vector<JobRecord>> List(int limit) override;
+  absl::Status Delete(const std::vector<uint64_t>& ids) override;
 
  private:
   std::mutex mutex_;
-  std::map<uint64_t, JobRecord> jobs_;  // Guarded by mutex_.
+  // Guarded by mutex_.
+  std::map<uint64_t, JobRecord> jobs_;
+  uint64_t last_id_ = 0;
 };
 
 class FakeDeviceStore : public DeviceStore {

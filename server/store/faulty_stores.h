@@ -200,6 +200,14 @@ class FaultyTableStore : public TableStore {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->ListServing();
   }
+  absl::StatusOr<Inventory> TakeInventory() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->TakeInventory();
+  }
+  absl::StatusOr<int> Forget(const std::vector<std::string>& digests) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Forget(digests);
+  }
   uint64_t Revision() override { return base_->Revision(); }
 
  private:
@@ -229,6 +237,10 @@ class FaultyJobStore : public JobStore {
   absl::StatusOr<std::vector<JobRecord>> List(int limit) override {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->List(limit);
+  }
+  absl::Status Delete(const std::vector<uint64_t>& ids) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Delete(ids);
   }
 
  private:

@@ -30,6 +30,9 @@ class JobStore {
 
   // Returns the newest `limit` jobs, newest first.
   virtual absl::StatusOr<std::vector<JobRecord>> List(int limit) = 0;
+
+  // Forgets jobs; what is not there is no error. Synced. Errors: as Create.
+  virtual absl::Status Delete(const std::vector<uint64_t>& ids) = 0;
 };
 
 }  // namespace wavetune

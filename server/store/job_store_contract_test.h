@@ -13,6 +13,7 @@ namespace wavetune::testing {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 using JobStoreFactory = std::shared_ptr<JobStore> (*)();
 
@@ -67,6 +68,16 @@ TEST_P(JobStoreContractTest, ListsTheNewestFirst) {
   EXPECT_THAT(store_->List(2).value(), ElementsAre(c, b));
   EXPECT_THAT(store_->List(10).value(), ElementsAre(c, b, a));
   EXPECT_THAT(store_->List(0).value(), IsEmpty());
+}
+
+TEST_P(JobStoreContractTest, ForgetsJobsAndNeverTheirIds) {
+  const uint64_t first = store_->Create(TestJob()).value().id;
+  const uint64_t second = store_->Create(TestJob()).value().id;
+  ASSERT_TRUE(store_->Delete({first, 999}).ok());
+  EXPECT_TRUE(absl::IsNotFound(store_->Get(first).status()));
+  EXPECT_THAT(store_->List(10).value(), SizeIs(1));
+  ASSERT_TRUE(store_->Delete({second}).ok());
+  EXPECT_EQ(store_->Create(TestJob()).value().id, second + 1);
 }
 
 }  // namespace wavetune::testing

@@ -78,12 +78,20 @@ absl::StatusOr<JobRecord> RocksDbJobStore::Get(uint64_t id) {
       absl::StrCat("job ", id, " cannot be read: ", damage.message()));
 }
 
+absl::Status RocksDbJobStore::Delete(const std::vector<uint64_t>& ids) {
+  if (ids.empty()) return absl::OkStatus();
+  StoreBatch batch;
+  for (const uint64_t id : ids) batch.Delete(Family::kJobs, BigEndian(id));
+  return database_->Write(batch, /*sync=*/true, "forget old jobs");
+}
+
 absl::StatusOr<std::vector<JobRecord>> RocksDbJobStore::List(int limit) {
   uint64_t id = last_id_;
   // By id and not by iterator: past a damaged block the older jobs are still
   // found.
   std::vector<JobRecord> jobs;
-  for (; id > 0 && static_cast<int>(jobs.size()) < limit; --id) {
+  const uint64_t oldest = id > kJobsKept ? id - kJobsKept : 0;
+  for (; id > oldest && static_cast<int>(jobs.size()) < limit; --id) {
     absl::StatusOr<JobRecord> job = Get(id);
     if (job.ok()) {
       jobs.push_back(*std::move(job));

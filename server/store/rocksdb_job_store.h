@@ -30,6 +30,7 @@ class RocksDbJobStore : public JobStore {
   absl::StatusOr<JobRecord> Get(uint64_t id) override;
   // Cost: one read for each job.
   absl::StatusOr<std::vector<JobRecord>> List(int limit) override;
+  absl::Status Delete(const std::vector<uint64_t>& ids) override;
 
  private:
   explicit RocksDbJobStore(RocksDbDatabase* database);

@@ -225,6 +225,63 @@ absl::StatusOr<std::set<std::string>> RocksDbTableStore::DigestsInUse(
   return digests;
 }
 
+absl::StatusOr<TableStore::Inventory> RocksDbTableStore::TakeInventory() {
+  Inventory inventory;
+  ASSIGN_OR_RETURN(inventory.history,
+                   database_->ReadAll<TableRecord>(
+                       Family::kTables, kHistoryPrefix,
+                       [](absl::string_view, absl::string_view value) {
+                         return DecodeStoredTableRecord(value);
+                       }));
+  ASSIGN_OR_RETURN(
+      inventory.payloads,
+      database_->ReadAll<TableRecord>(
+          Family::kTables, kPayloadPrefix,
+          [](absl::string_view,
+             absl::string_view value) -> absl::StatusOr<TableRecord> {
+            ASSIGN_OR_RETURN(StoredPayload stored, DecodeStoredTable(value));
+            return std::move(stored.record);
+          }));
+  ASSIGN_OR_RETURN(const std::vector<RejectedTable> rejected,
+                   database_->ReadAll<RejectedTable>(
+                       Family::kTables, kRejectedPrefix,
+                       [](absl::string_view, absl::string_view value) {
+                         return DecodeStoredRejected(value);
+                       }));
+  for (const RejectedTable& table : rejected)
+    inventory.rejected.insert(table.record.digest);
+  return inventory;
+}
+
+absl::StatusOr<int> RocksDbTableStore::Forget(
+    const std::vector<std::string>& digests) {
+  std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const Inventory inventory, TakeInventory());
+  std::set<std::string> stay = inventory.rejected;
+  ASSIGN_OR_RETURN(const std::vector<TableRecord> serving, ListServing());
+  ASSIGN_OR_RETURN(const std::vector<TableRecord> withdrawn, ListWithdrawn());
+  ASSIGN_OR_RETURN(const std::vector<PinRecord> pins, ListPins());
+  for (const TableRecord& record : serving) stay.insert(record.digest);
+  for (const TableRecord& record : withdrawn) stay.insert(record.digest);
+  for (const PinRecord& pin : pins) stay.insert(pin.digest);
+  const std::set<std::string> asked(digests.begin(), digests.end());
+  StoreBatch batch;
+  std::set<std::string> gone;
+  for (const TableRecord& record : inventory.payloads) {
+    if (!asked.contains(record.digest) || stay.contains(record.digest))
+      continue;
+    gone.insert(record.digest);
+    batch.Delete(Family::kTables, PayloadKey(record.digest));
+  }
+  for (const TableRecord& record : inventory.history) {
+    if (gone.contains(record.digest))
+      batch.Delete(Family::kTables, HistoryKey(record.epoch));
+  }
+  if (gone.empty()) return 0;
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "forget old tables"));
+  return static_cast<int>(gone.size());
+}
+
 absl::StatusOr<std::vector<RejectedTable>> RocksDbTableStore::ListRejected(
     absl::string_view kernel, absl::string_view silicon_key) {
   ASSIGN_OR_RETURN(

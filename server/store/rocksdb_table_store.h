@@ -42,6 +42,8 @@ class RocksDbTableStore : public TableStore {
   absl::StatusOr<std::vector<PinRecord>> ListPins() override;
   absl::StatusOr<uint64_t> Retire(const ProfileKey& key) override;
   absl::StatusOr<TableRecord> Withdraw(TableRecord record) override;
+  absl::StatusOr<Inventory> TakeInventory() override;
+  absl::StatusOr<int> Forget(const std::vector<std::string>& digests) override;
   absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() override;
   // Also: FAILED_PRECONDITION for a table in a format newer than this
   // program's (counted as corrupt).

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,13 @@ struct RejectedTable {
 
 class TableStore {
  public:
+  // All that is kept beside what serves.
+  struct Inventory {
+    std::vector<TableRecord> history;   // By epoch.
+    std::vector<TableRecord> payloads;  // The record of each, by digest.
+    std::set<std::string> rejected;     // Digests.
+  };
+
   // Rejected tables that are kept of a kernel on one silicon.
   static constexpr size_t kRejectedKept = 16;
 
@@ -108,6 +116,15 @@ class TableStore {
   // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS where the stored
   // bytes do not have that digest (counted as corrupt).
   virtual absl::StatusOr<StoredPayload> Get(absl::string_view digest) = 0;
+
+  // Reads all records; payloads are read and dropped.
+  virtual absl::StatusOr<Inventory> TakeInventory() = 0;
+
+  // Deletes payloads and what the history says of them, as one batch; those
+  // that serve, are withdrawn, pinned or rejected stay. Returns how many were
+  // deleted. Errors: as Promote.
+  virtual absl::StatusOr<int> Forget(
+      const std::vector<std::string>& digests) = 0;
 
   // Returns what serves now, sorted by key.
   virtual absl::StatusOr<std::vector<TableRecord>> ListServing() = 0;

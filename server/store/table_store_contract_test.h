@@ -16,6 +16,7 @@ namespace wavetune::testing {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // An empty store, and a way to damage a payload in it.
 class TableStoreUnderTest {
@@ -287,6 +288,36 @@ TEST_P(TableStoreContractTest, ReportsADamagedPayloadAndHealsByPromotion) {
   EXPECT_EQ(store().Get(other.digest)->payload, "y");
   ASSERT_TRUE(store().Promote(TestTable(key_), "x").ok());
   EXPECT_EQ(store().Get(record.digest)->payload, "x");
+}
+
+TEST_P(TableStoreContractTest, ForgetsPayloadsWithTheirHistory) {
+  const TableRecord gone = store().Promote(TestTable(key_), "gone").value();
+  const TableRecord serving = store().Promote(TestTable(key_), "now").value();
+  TableRecord wrong = TestTable(TestKey("other"));
+  wrong = store().Promote(wrong, "wrong").value();
+  wrong.withdrawn = "it is wrong";
+  const TableRecord withdrawn = store().Withdraw(wrong).value();
+  RejectedTable rejected{.record = TestTable(key_), .reason = "slower"};
+  rejected.record.job_id = 4;
+  ASSERT_TRUE(store().Reject(rejected, "rejected").ok());
+  const TableStore::Inventory before = store().TakeInventory().value();
+  EXPECT_THAT(before.history, SizeIs(4));
+  EXPECT_THAT(before.payloads, SizeIs(4));
+  EXPECT_THAT(before.rejected, SizeIs(1));
+  std::vector<std::string> digests(before.rejected.begin(),
+                                   before.rejected.end());
+  for (const TableRecord& record : before.payloads)
+    digests.push_back(record.digest);
+  EXPECT_EQ(store().Forget(digests).value(), 1);
+  EXPECT_TRUE(absl::IsNotFound(store().Get(gone.digest).status()));
+  for (const std::string& digest :
+       {serving.digest, withdrawn.digest, *before.rejected.begin()}) {
+    EXPECT_TRUE(store().Get(digest).ok());
+  }
+  EXPECT_THAT(store().History(key_.kernel, key_.silicon_key).value(),
+              ElementsAre(serving));
+  EXPECT_EQ(store().Forget(digests).value(), 0);
+  EXPECT_EQ(store().Forget({}).value(), 0);
 }
 
 }  // namespace wavetune::testing

@@ -1,0 +1,109 @@
+#include "server/catalog/retention_task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/fake_clock.h"
+#include "model/table/table_codec.h"
+#include "model/testing/kernels.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_stores.h"
+#include "server/store/faulty_stores.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr double kDayS = 86400;
+
+class RetentionTaskTest : public ::testing::Test {
+ protected:
+  TableRecord Promote(const DeviceFacts& device, double latency_us) {
+    const ProfileKey key{spec_.name, std::string(64, 'a'), SiliconKey(device),
+                         EnvironmentKey(device)};
+    TableRecord record{.key = key};
+    record.promoted_at_us = clock_.NowUs();
+    const auto promoted = tables_.Promote(
+        record, *EncodeTable(FixedTable(spec_, key, spec_.default_configuration,
+                                        latency_us)));
+    EXPECT_TRUE(promoted.ok()) << promoted.status();
+    return *promoted;
+  }
+  void See(const DeviceFacts& device) {
+    ASSERT_TRUE(
+        device_store_.Put({.facts = device, .last_seen_us = clock_.NowUs()})
+            .ok());
+    ASSERT_TRUE(devices_.Load().ok());
+  }
+
+  const KernelSpec spec_ = testing::GemmSpec();
+  FakeClock clock_;
+  FakeTableStore fake_tables_;
+  FaultyTableStore store_{&fake_tables_};
+  FakeJobStore jobs_;
+  FakeDeviceStore device_store_;
+  TableCatalog tables_{&store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  std::vector<std::string> logged_;
+  RetentionTask task_{
+      {.tables = &tables_,
+       .table_store = &store_,
+       .jobs = &jobs_,
+       .devices = &devices_,
+       .clock = &clock_,
+       .limits = {},
+       .log = [this](const std::string& text) { logged_.push_back(text); }}};
+};
+
+TEST_F(RetentionTaskTest, RetiresForgetsAndSaysSo) {
+  DeviceFacts old = testing::H200();
+  old.driver = "580";
+  old.uuid = "GPU-old";
+  const DeviceFacts now = testing::H200();
+  See(old);
+  Promote(old, 10);
+  Promote(now, 11);
+  JobRecord job;
+  job.state = JobState::kSucceeded;
+  job.finished_at_us = clock_.NowUs();
+  ASSERT_TRUE(jobs_.Create(job).ok());
+  task_.RunDaily();
+  EXPECT_THAT(logged_, IsEmpty());
+  clock_.Advance(400 * kDayS);
+  See(now);
+  EXPECT_THAT(task_.Lines(), SizeIs(3));
+  EXPECT_THAT(tables_.snapshot()->tables, SizeIs(2));
+  task_.RunDaily();
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.key.environment_key,
+            EnvironmentKey(now));
+  EXPECT_THAT(devices_.List(), SizeIs(1));
+  EXPECT_THAT(device_store_.List().value(), SizeIs(1));
+  EXPECT_THAT(jobs_.List(10).value(), IsEmpty());
+  EXPECT_THAT(logged_, SizeIs(3));
+  EXPECT_THAT(logged_, Contains(HasSubstr("forgets device GPU-old")));
+  EXPECT_THAT(task_.Lines(), IsEmpty());
+}
+
+TEST_F(RetentionTaskTest, LooksOnceADay) {
+  store_.reads().Fail(absl::InternalError("no disk"));
+  task_.RunDaily();
+  EXPECT_THAT(logged_, SizeIs(1));
+  EXPECT_THAT(task_.Lines(), Contains(HasSubstr("no disk")));
+  clock_.Advance(kDayS / 2);
+  task_.RunDaily();
+  EXPECT_THAT(logged_, SizeIs(1));
+  clock_.Advance(kDayS);
+  task_.RunDaily();
+  EXPECT_THAT(logged_, SizeIs(2));
+}
+
+}  // namespace
+}  // namespace wavetune
