@@ -43,6 +43,7 @@ absl::Status AgentDirectory::Load() {
   ASSIGN_OR_RETURN(const std::vector<DeviceRecord> records, store_->List());
   std::lock_guard lock(mutex_);
   for (const DeviceRecord& record : records) seen_[record.facts.uuid] = record;
+  ++revision_;
   for (const std::string& uuid : ForgetOldest()) {
     store_->Delete(uuid).IgnoreError();  // The next start tries again.
   }
@@ -87,6 +88,7 @@ absl::Status AgentDirectory::Attach(
     for (const std::shared_ptr<AgentDevice>& device : devices) {
       attached_[device->device().uuid] = device;
     }
+    ++revision_;
   }
   for (const std::shared_ptr<AgentDevice>& device : devices) {
     on_change_({.kind = Change::Kind::kAttached, .device = device->device()});
@@ -126,6 +128,7 @@ void AgentDirectory::Detach(
       attached_.erase(it);
       gone.push_back(device->device());
     }
+    ++revision_;
   }
   See(devices);
   for (const DeviceFacts& device : gone) {
@@ -145,6 +148,7 @@ void AgentDirectory::See(
       if (known != seen_.end()) before = EnvironmentKey(known->second.facts);
       seen_[record.facts.uuid] = record;
       forgotten = ForgetOldest();
+      ++revision_;
     }
     if (!before.empty() && before != EnvironmentKey(record.facts)) {
       on_change_({.kind = Change::Kind::kEnvironmentChanged,

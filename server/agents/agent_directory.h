@@ -4,7 +4,9 @@
 #ifndef WAVETUNE_SERVER_AGENTS_AGENT_DIRECTORY_H_
 #define WAVETUNE_SERVER_AGENTS_AGENT_DIRECTORY_H_
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -107,6 +109,10 @@ class AgentDirectory : public ExecutorDirectory {
   // environment keys.
   std::optional<DeviceFacts> ImpliedDevice();
 
+  // Returns a number that grows with each change of what Facts, ImpliedDevice
+  // and the facts of List say.
+  uint64_t revision() const { return revision_.load(); }
+
   std::shared_ptr<MeasurementExecutor> Find(const std::string& device_uuid,
                                             double timeout_s) override;
   std::string WhyUnusable(const std::string& device_uuid) override;
@@ -142,6 +148,7 @@ class AgentDirectory : public ExecutorDirectory {
   Clock* const clock_;
   const Later later_;
   OnChange on_change_ = [](const Change&) {};
+  std::atomic<uint64_t> revision_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.

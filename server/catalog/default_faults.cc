@@ -80,7 +80,9 @@ void DefaultFaults::Load(const ProfileKey& key,
   if (entry.reading > reading) return;
   entry.reading = reading;
   entry.failed = !reasons.ok();
-  if (reasons.ok()) entry.reasons = *std::move(reasons);
+  if (!reasons.ok() || *reasons == entry.reasons) return;
+  entry.reasons = *std::move(reasons);
+  ++revision_;
 }
 
 void DefaultFaults::Expect(const ProfileKey& key,

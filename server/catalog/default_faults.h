@@ -14,6 +14,7 @@
 #ifndef WAVETUNE_SERVER_CATALOG_DEFAULT_FAULTS_H_
 #define WAVETUNE_SERVER_CATALOG_DEFAULT_FAULTS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,9 @@ class DefaultFaults {
   // Waits for no disk.
   Reasons Of(const ProfileKey& key, const Configuration& default_configuration);
 
+  // Returns a number that grows with each change of what Of returns.
+  uint64_t revision() const { return revision_.load(); }
+
   // Reads what Of returns. What cannot be read is as it was, until RetryFailed.
   void Load(const ProfileKey& key, const Configuration& default_configuration);
 
@@ -81,6 +85,7 @@ class DefaultFaults {
 
   SampleStore* const samples_;
   const Later later_;
+  std::atomic<uint64_t> revision_ = 0;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<Asked, Known> known_;

@@ -195,6 +195,7 @@ void DiskKernelCatalog::Load(Stamp stamp) {
   problems_ = std::move(problems);
   views_.clear();
   fingerprints_.clear();
+  ++revision_;
 }
 
 void DiskKernelCatalog::LogNews(const std::vector<Entry>& entries,

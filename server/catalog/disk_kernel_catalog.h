@@ -11,6 +11,7 @@
 #ifndef WAVETUNE_SERVER_CATALOG_DISK_KERNEL_CATALOG_H_
 #define WAVETUNE_SERVER_CATALOG_DISK_KERNEL_CATALOG_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -69,6 +70,7 @@ class DiskKernelCatalog : public KernelCatalog {
   absl::StatusOr<std::string> Fingerprint(const std::string& name,
                                           const DeviceFacts& device) override;
   std::vector<std::string> Names() override;
+  uint64_t Revision() const override { return revision_.load(); }
   void Reload() override;
 
  private:
@@ -106,6 +108,7 @@ class DiskKernelCatalog : public KernelCatalog {
   Stamp stamp_;
   std::map<std::string, std::string> said_;  // Path to problem.
 
+  std::atomic<uint64_t> revision_ = 0;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<Entry> entries_;

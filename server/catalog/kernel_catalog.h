@@ -51,6 +51,9 @@ class KernelCatalog {
   // Returns the names of valid kernels, sorted.
   virtual std::vector<std::string> Names() = 0;
 
+  // Returns a number that grows with each change of what Fingerprint returns.
+  virtual uint64_t Revision() const = 0;
+
   // Looks again at what there is. Cannot fail: what is wrong is a kernel's
   // problem.
   virtual void Reload() = 0;

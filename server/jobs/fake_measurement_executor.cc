@@ -330,6 +330,7 @@ void FakeKernelCatalog::Add(const KernelSpec& spec,
                             const std::string& version) {
   std::lock_guard lock(mutex_);
   kernels_[spec.name] = {std::make_shared<const KernelSpec>(spec), version};
+  ++revision_;
 }
 
 absl::StatusOr<std::shared_ptr<const TunableKernel>> FakeKernelCatalog::Get(
@@ -384,6 +385,7 @@ void FakeKernelCatalog::Reload() {
   for (auto& [name, entry] : kernels_) {
     if (std::exchange(entry.edited, false)) entry.version += " edited";
   }
+  ++revision_;
 }
 
 void FakeKernelCatalog::EditOnReload(const std::string& name) {

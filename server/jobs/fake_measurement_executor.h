@@ -174,6 +174,7 @@ class FakeKernelCatalog : public KernelCatalog {
   absl::StatusOr<std::string> Fingerprint(const std::string& name,
                                           const DeviceFacts& device) override;
   std::vector<std::string> Names() override;
+  uint64_t Revision() const override { return revision_.load(); }
   void Reload() override;
 
   // A kernel's files were edited: the next Reload reads them.
@@ -186,6 +187,7 @@ class FakeKernelCatalog : public KernelCatalog {
     std::string version;
     bool edited = false;
   };
+  std::atomic<uint64_t> revision_ = 0;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, Entry> kernels_;

@@ -225,7 +225,7 @@ class AdminService final : public RawAdminService {
                                      const ByteBuffer* in,
                                      ByteBuffer* out) override {
     if (workloads_ == nullptr) {
-      return Refuse(context, absl::UnimplementedError("there are none"));
+      return FinishNow(context, absl::UnimplementedError("there are none"));
     }
     return AnswerLater<v1::RemoveWorkloadRequest, v1::RemoveWorkloadResponse>(
         context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "formats/foreign_text.h"
 #include "formats/status.h"
@@ -28,6 +29,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/rpc/call_durations.h"
 #include "server/rpc/request_bounds.h"
 #include "server/rpc/work_queue.h"
 
@@ -79,11 +81,31 @@ grpc::ByteBuffer ToReadableBytes(Message& message) {
   return ToBytes(message);
 }
 
-inline grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context,
-                                        const absl::Status& status) {
+// Ends a call, well or as refused.
+inline grpc::ServerUnaryReactor* FinishNow(grpc::CallbackServerContext* context,
+                                           const absl::Status& status) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(status));
   return reactor;
+}
+
+// Returns the counts of the method whose request this is, named without the
+// "Request".
+template <typename Request>
+CallDurations::Method& MethodOf() {
+  static CallDurations::Method& method = CallDurations::Of(
+      absl::StripSuffix(Request::descriptor()->name(), "Request"));
+  return method;
+}
+
+// A response is a message, or what else ToReadableBytes makes bytes of.
+template <typename Response, typename Request, typename Handle>
+absl::Status AnswerParsed(const Request& request, const Handle& handle,
+                          grpc::ByteBuffer* out) {
+  Response response;
+  RETURN_IF_ERROR(handle(request, &response));
+  *out = ToReadableBytes(response);
+  return absl::OkStatus();
 }
 
 // Answers a call with what `handle(request, &response)` returns.
@@ -93,12 +115,11 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                  grpc::ByteBuffer* out,
                                  const RequestBounds& bounds,
                                  const Handle& handle) {
+  const CallTimer timer(MethodOf<Request>());
   Request request;
-  Response response;
   absl::Status status = ParseBounded(in, bounds, &request);
-  if (status.ok()) status = handle(request, &response);
-  if (status.ok()) *out = ToReadableBytes(response);
-  return Refuse(context, status);
+  if (status.ok()) status = AnswerParsed<Response>(request, handle, out);
+  return FinishNow(context, timer.Done(status));
 }
 
 // Whose a call is, and the thread that it may wait for a disk on; without
@@ -116,49 +137,51 @@ grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
                                       grpc::ByteBuffer* out,
                                       const RequestBounds& bounds,
                                       const Later& later, Handle handle) {
+  const CallTimer timer(MethodOf<Request>());
   if (absl::Status status = CheckBounded<Request>(in, bounds); !status.ok()) {
-    return Refuse(context, status);
+    return FinishNow(context, timer.Done(status));
   }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   // The context, and with it `out`, lives until Finish.
-  const auto answer = [reactor, in, out, handle = std::move(handle)] {
+  const auto answer = [reactor, in, out, timer, handle = std::move(handle)] {
     Request request;
-    Response response;
     absl::Status status = ParseChecked(in, &request);
-    if (status.ok()) status = handle(request, &response);
-    if (status.ok()) *out = ToReadableBytes(response);
-    reactor->Finish(ToGrpcStatus(status));
+    if (status.ok()) status = AnswerParsed<Response>(request, handle, out);
+    reactor->Finish(ToGrpcStatus(timer.Done(status)));
   };
   if (later.work == nullptr) {
     answer();
   } else if (const absl::Status status =
                  later.work->Run(answer, {later.user, in.Length()});
              !status.ok()) {
-    reactor->Finish(ToGrpcStatus(status));
+    reactor->Finish(ToGrpcStatus(timer.Done(status)));
   }
   return reactor;
 }
 
 // As above, but answers at once where `now(request)` says that nothing has to
-// wait. For small requests, as one that has to wait is parsed twice.
-template <typename Request, typename Response, typename Now, typename Handle>
+// wait. `later()` is asked only where something has. For small requests, as one
+// that has to wait is parsed twice.
+template <typename Request, typename Response, typename MakeLater, typename Now,
+          typename Handle>
 grpc::ServerUnaryReactor* AnswerNowOrLater(grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer& in,
                                            grpc::ByteBuffer* out,
                                            const RequestBounds& bounds,
-                                           const Later& later, const Now& now,
-                                           Handle handle) {
-  bool at_once = false;
+                                           const MakeLater& later,
+                                           const Now& now, Handle handle) {
   {
+    const CallTimer timer(MethodOf<Request>());
     Request request;
-    if (absl::Status status = ParseBounded(in, bounds, &request);
-        !status.ok()) {
-      return Refuse(context, status);
+    absl::Status status = ParseBounded(in, bounds, &request);
+    if (!status.ok()) return FinishNow(context, timer.Done(status));
+    if (now(request)) {
+      status = AnswerParsed<Response>(request, handle, out);
+      return FinishNow(context, timer.Done(status));
     }
-    at_once = now(request);
   }
-  return AnswerLater<Request, Response>(
-      context, in, out, bounds, at_once ? Later() : later, std::move(handle));
+  return AnswerLater<Request, Response>(context, in, out, bounds, later(),
+                                        std::move(handle));
 }
 
 // Calls `start(request)` for a stream, or ends it where its request is refused.

@@ -128,7 +128,10 @@ class StatusService final : public RawStatusService {
       return handler_->InMemory(request.id());
     };
     return AnswerNowOrLater<v1::GetJobRequest, v1::GetJobResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        context, *in, out, kFewWords,
+        [&] {
+          return Later{work_, UserOf(peers_, *context)};
+        },
         in_memory, handle);
   }
   grpc::ServerWriteReactor<ByteBuffer>* ListSamples(

@@ -238,7 +238,7 @@ TEST_F(TableAdminTest, ListsRejectedTablesWithNamedProblems) {
   // Its payload can be looked at.
   v1::GetTableRequest get;
   get.set_digest(response.tables(0).table().digest());
-  v1::GetTableResponse table;
+  FoundTable table;
   EXPECT_TRUE(handler_.GetTable(get, &table).ok());
 }
 
@@ -256,10 +256,10 @@ TEST_F(TableAdminTest, AnImportedTableIsStaleUntilItIsTrusted) {
   EXPECT_EQ(response.table().why(), "from node 7");
   v1::GetTableRequest get;
   get.set_kernel(spec_.name);
-  v1::GetTableResponse served;
+  FoundTable served;
   ASSERT_TRUE(handler_.GetTable(get, &served).ok());
-  EXPECT_EQ(served.payload(), request.payload());
-  EXPECT_TRUE(served.info().stale());
+  EXPECT_EQ(served.table->payload(), request.payload());
+  EXPECT_TRUE(served.info.stale());
   request.set_trust(true);
   ASSERT_TRUE(admin_.Import(request, "1000", &response).ok());
   EXPECT_FALSE(response.table().stale()) << response.table().stale_reason();

@@ -60,6 +60,8 @@ TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
     : store_id_(std::move(store_id)),
       tables_(tables),
       devices_(devices),
+      kernels_(kernels),
+      default_faults_(default_faults),
       lookup_(tables, devices, kernels, default_faults),
       judge_(devices, kernels) {}
 
@@ -99,7 +101,7 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
 }
 
 absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
-                                    v1::GetTableResponse* response) const {
+                                    FoundTable* found) const {
   TableMatch match;
   if (!request.digest().empty()) {
     if (!request.kernel().empty() || !request.device_uuid().empty() ||
@@ -115,15 +117,22 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
                      lookup_.Find(request.kernel(), request.device_uuid(),
                                   request.fingerprint()));
   }
-  *response->mutable_info() = InfoOf(match.serving.record, match.stale_reason);
+  found->info = InfoOf(match.serving.record, match.stale_reason);
   for (const auto& [specialisation, reason] : lookup_.DefaultFaultsOf(
            match.serving.record.key,
            match.serving.table->table().default_configuration)) {
-    (*response->mutable_info()->mutable_default_faults())[specialisation] =
-        Shortened(reason);
+    (*found->info.mutable_default_faults())[specialisation] = Shortened(reason);
   }
-  response->set_payload(match.serving.table->payload());
+  found->table = std::move(match.serving.table);
   return absl::OkStatus();
+}
+
+AnswerBasis TableHandler::BasisOfAnswers() const {
+  return {.snapshot = tables_->snapshot(),
+          .devices = devices_->revision(),
+          .kernels = kernels_->Revision(),
+          .default_faults =
+              default_faults_ == nullptr ? 0 : default_faults_->revision()};
 }
 
 bool TableHandler::Serves(const std::string& digest) const {
@@ -368,6 +377,7 @@ void TableHandler::OnChange(Watch& watch, const TableChange& change) {
   std::lock_guard lock(watch.mutex_);
   if (sink->Push({ChangeNotice(change)})) return;
   // Too slow to hear of every change: it gets what serves now instead.
+  ++slow_watchers_;
   const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
   TableNotices notices = {
       Notice(v1::WatchTablesResponse::RESYNC, snapshot->revision)};

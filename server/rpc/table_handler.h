@@ -5,6 +5,7 @@
 #define WAVETUNE_SERVER_RPC_TABLE_HANDLER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +25,22 @@ namespace wavetune {
 
 using TableNotice = std::shared_ptr<const v1::WatchTablesResponse>;
 using TableNotices = std::vector<TableNotice>;
+
+// What GetTable answers with: a v1::GetTableResponse whose payload stays where
+// it is (server/rpc/table_answers.h).
+struct FoundTable {
+  v1::TableInfo info;
+  std::shared_ptr<const CompiledTable> table;
+};
+
+// What GetTable's answer about a table that serves follows from, beside the
+// request: of equal ones, it is equal.
+struct AnswerBasis {
+  std::shared_ptr<const TableSnapshot> snapshot;
+  uint64_t devices = 0;
+  uint64_t kernels = 0;
+  uint64_t default_faults = 0;
+};
 
 class TableHandler {
  public:
@@ -48,7 +65,9 @@ class TableHandler {
   absl::Status ListTables(const v1::ListTablesRequest& request,
                           v1::ListTablesResponse* response) const;
   absl::Status GetTable(const v1::GetTableRequest& request,
-                        v1::GetTableResponse* response) const;
+                        FoundTable* found) const;
+  // Returns what GetTable goes by now.
+  AnswerBasis BasisOfAnswers() const;
   // Whether a table serves: GetTable then needs no store.
   bool Serves(const std::string& digest) const;
 
@@ -80,6 +99,9 @@ class TableHandler {
                                      std::weak_ptr<Sink> sink);
 
   int watchers() const { return watchers_.load(); }
+  // Times that a watcher was too slow for its notices and got what serves
+  // instead.
+  int64_t slow_watchers() const { return slow_watchers_.load(); }
 
  private:
   // Returns why a table that serves nowhere was withdrawn; empty: it was not.
@@ -105,10 +127,13 @@ class TableHandler {
   const std::string store_id_;
   TableCatalog* const tables_;
   AgentDirectory* const devices_;
+  KernelCatalog* const kernels_;
+  DefaultFaults* const default_faults_;
   const TableLookup lookup_;
   const TableJudge judge_;
   TableSets sets_;
   std::atomic<int> watchers_ = 0;
+  std::atomic<int64_t> slow_watchers_ = 0;
   std::mutex mutex_;
   // Guarded by mutex_: the last notices that watchers were sent.
   std::shared_ptr<const TableSnapshot> noted_snapshot_;

@@ -144,9 +144,9 @@ TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {
   const std::string digest = Promote();
   v1::GetTableRequest by_digest;
   by_digest.set_digest(digest);
-  v1::GetTableResponse response;
-  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
-  EXPECT_FALSE(response.payload().empty());
+  FoundTable found;
+  ASSERT_TRUE(handler_.GetTable(by_digest, &found).ok());
+  EXPECT_FALSE(found.table->payload().empty());
 
   DeviceFacts upgraded = device_;
   upgraded.uuid = "GPU-2";
@@ -156,14 +156,14 @@ TEST_F(TableHandlerTest, GetsByDigestOrByNameAndMarksStale) {
   v1::GetTableRequest by_name;
   by_name.set_kernel(spec_.name);
   by_name.set_device_uuid("GPU-2");
-  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
-  EXPECT_TRUE(response.info().stale());
-  EXPECT_THAT(response.info().stale_reason(), HasSubstr("now \"999.1\""));
+  ASSERT_TRUE(handler_.GetTable(by_name, &found).ok());
+  EXPECT_TRUE(found.info.stale());
+  EXPECT_THAT(found.info.stale_reason(), HasSubstr("now \"999.1\""));
   by_name.set_digest(digest);
-  EXPECT_TRUE(absl::IsInvalidArgument(handler_.GetTable(by_name, &response)));
+  EXPECT_TRUE(absl::IsInvalidArgument(handler_.GetTable(by_name, &found)));
   by_name.clear_digest();
   by_name.set_device_uuid("GPU-3");
-  EXPECT_THAT(std::string(handler_.GetTable(by_name, &response).message()),
+  EXPECT_THAT(std::string(handler_.GetTable(by_name, &found).message()),
               HasSubstr("GPU-2"));
 }
 
@@ -171,8 +171,8 @@ TEST_F(TableHandlerTest, ARequestWithoutADeviceMeansTheNodesSilicon) {
   const std::string digest = Promote();
   v1::GetTableRequest request;
   request.set_kernel(spec_.name);
-  v1::GetTableResponse response;
-  ASSERT_TRUE(handler_.GetTable(request, &response).ok());
+  FoundTable found;
+  ASSERT_TRUE(handler_.GetTable(request, &found).ok());
 
   // Another node, whose two equal devices have a newer driver.
   DeviceFacts upgraded = device_;
@@ -185,9 +185,9 @@ TEST_F(TableHandlerTest, ARequestWithoutADeviceMeansTheNodesSilicon) {
   AgentDirectory two(&twins, &clock_);
   ASSERT_TRUE(two.Load().ok());
   TableHandler on_two("store-1", &tables_, &two, &kernels_);
-  ASSERT_TRUE(on_two.GetTable(request, &response).ok());
-  EXPECT_TRUE(response.info().stale());
-  EXPECT_EQ(response.info().digest(), digest);
+  ASSERT_TRUE(on_two.GetTable(request, &found).ok());
+  EXPECT_TRUE(found.info.stale());
+  EXPECT_EQ(found.info.digest(), digest);
 
   // One whose only device is of other silicon.
   DeviceFacts smaller = device_;
@@ -197,7 +197,7 @@ TEST_F(TableHandlerTest, ARequestWithoutADeviceMeansTheNodesSilicon) {
   AgentDirectory one(&other, &clock_);
   ASSERT_TRUE(one.Load().ok());
   TableHandler on_other("store-1", &tables_, &one, &kernels_);
-  EXPECT_TRUE(absl::IsNotFound(on_other.GetTable(request, &response)));
+  EXPECT_TRUE(absl::IsNotFound(on_other.GetTable(request, &found)));
 }
 
 TEST_F(TableHandlerTest, EveryAnswerSaysThatATableIsOfAnotherDriver) {
@@ -215,9 +215,9 @@ TEST_F(TableHandlerTest, EveryAnswerSaysThatATableIsOfAnotherDriver) {
 
   v1::GetTableRequest by_digest;
   by_digest.set_digest(digest);
-  v1::GetTableResponse response;
-  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
-  EXPECT_TRUE(response.info().stale());
+  FoundTable found;
+  ASSERT_TRUE(handler_.GetTable(by_digest, &found).ok());
+  EXPECT_TRUE(found.info.stale());
 
   const auto watch = Watch("", 0);
   EXPECT_TRUE(sink_->notices()[0]->table().stale());
@@ -236,13 +236,13 @@ TEST_F(TableHandlerTest, AnEditedKernelMakesItsTableStale) {
   EXPECT_TRUE(list.tables(1).stale());
   v1::GetTableRequest by_name;
   by_name.set_kernel(spec_.name);
-  v1::GetTableResponse response;
-  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
-  EXPECT_TRUE(response.info().stale());
+  FoundTable found;
+  ASSERT_TRUE(handler_.GetTable(by_name, &found).ok());
+  EXPECT_TRUE(found.info.stale());
   // Who names the version is told, too: the node's kernel is another one.
   by_name.set_fingerprint(before);
-  ASSERT_TRUE(handler_.GetTable(by_name, &response).ok());
-  EXPECT_TRUE(response.info().stale());
+  ASSERT_TRUE(handler_.GetTable(by_name, &found).ok());
+  EXPECT_TRUE(found.info.stale());
 }
 
 TEST_F(TableHandlerTest, WatchersHearThatATableBecameStale) {
@@ -343,16 +343,16 @@ TEST_F(TableHandlerTest, AWithdrawnTableIsListedWithTheReasonAndNotServed) {
 
   v1::GetTableRequest by_name;
   by_name.set_kernel(spec_.name);
-  v1::GetTableResponse response;
-  const absl::Status refused = handler_.GetTable(by_name, &response);
+  FoundTable found;
+  const absl::Status refused = handler_.GetTable(by_name, &found);
   EXPECT_TRUE(absl::IsNotFound(refused));
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("was withdrawn: it is wrong"));
   // For people, and for who pinned it: it says what is the matter.
   v1::GetTableRequest by_digest;
   by_digest.set_digest(digest);
-  ASSERT_TRUE(handler_.GetTable(by_digest, &response).ok());
-  EXPECT_EQ(response.info().withdrawn(), "it is wrong");
+  ASSERT_TRUE(handler_.GetTable(by_digest, &found).ok());
+  EXPECT_EQ(found.info.withdrawn(), "it is wrong");
 }
 
 TEST_F(TableHandlerTest, ATableThatCannotBeReadIsListedWithWhatToDo) {

@@ -1,10 +1,14 @@
 #include <memory>
+#include <optional>
+#include <utility>
 
+#include "base/status_macros.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "server/rpc/bounded_call.h"
 #include "server/rpc/caller.h"
 #include "server/rpc/service_parts.h"
 #include "server/rpc/stream_reactor.h"
+#include "server/rpc/table_answers.h"
 #include "server/rpc/table_handler.h"
 #include "server/rpc/work_queue.h"
 
@@ -72,15 +76,28 @@ class TableService final : public RawTableService {
   }
   ServerUnaryReactor* GetTable(CallbackServerContext* context,
                                const ByteBuffer* in, ByteBuffer* out) override {
-    const auto handle = [this](const auto& request, auto* response) {
-      return handler_->GetTable(request, response);
+    const CallTimer timer(MethodOf<v1::GetTableRequest>());
+    // Before anything is looked at: what changes meanwhile makes it another.
+    const AnswerBasis basis = handler_->BasisOfAnswers();
+    if (std::optional<ByteBuffer> kept = answers_.Find(basis, *in)) {
+      *out = *std::move(kept);
+      return FinishNow(context, timer.Done(absl::OkStatus()));
+    }
+    const auto handle = [this, basis, asked = *in](const auto& request,
+                                                   FoundTable* found) {
+      RETURN_IF_ERROR(handler_->GetTable(request, found));
+      answers_.Keep(basis, asked, *found);
+      return absl::OkStatus();
     };
     // What does not serve any more is read from the store.
     const auto in_memory = [this](const v1::GetTableRequest& request) {
       return request.digest().empty() || handler_->Serves(request.digest());
     };
-    return AnswerNowOrLater<v1::GetTableRequest, v1::GetTableResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+    return AnswerNowOrLater<v1::GetTableRequest, FoundTable>(
+        context, *in, out, kFewWords,
+        [&] {
+          return Later{work_, UserOf(peers_, *context)};
+        },
         in_memory, handle);
   }
   ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
@@ -137,6 +154,7 @@ class TableService final : public RawTableService {
   WorkQueue* const work_;
   const PeerUsers* const peers_;
   StreamSet* const streams_;
+  TableAnswers answers_;
 };
 
 }  // namespace

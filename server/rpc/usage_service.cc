@@ -47,7 +47,7 @@ class UsageService final : public RawUsageService {
                                   ByteBuffer* out) override {
     const UsageHandler::Peer peer = ReporterOf(peers_, *context);
     if (absl::Status turn = handler_->TakeTurn(peer); !turn.ok()) {
-      return Refuse(context, turn);
+      return FinishNow(context, turn);
     }
     return AnswerLater<v1::ReportUsageRequest, v1::ReportUsageResponse>(
         context, *in, out, kUsageReport, {work_, peer.user},

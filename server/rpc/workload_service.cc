@@ -37,7 +37,7 @@ class WorkloadService final : public RawWorkloadService {
                                   ByteBuffer* out) override {
     const std::string user = UserOf(peers_, *context);
     if (absl::Status turn = handler_->TakeTurn(user); !turn.ok()) {
-      return Refuse(context, turn);
+      return FinishNow(context, turn);
     }
     return AnswerLater<v1::AddWorkloadRequest, v1::AddWorkloadResponse>(
         context, *in, out, kWorkload, {writes_, user},

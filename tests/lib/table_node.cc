@@ -55,13 +55,15 @@ struct TableNode::Parts {
   std::unique_ptr<grpc::Server> server;
 };
 
-TableNode::TableNode(const std::string& folder)
+TableNode::TableNode(const std::string& folder,
+                     const std::vector<grpc::Service*>& others)
     : folder_(folder), parts_(std::make_unique<Parts>(folder)) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
   for (const auto& service : parts_->services) {
     builder.RegisterService(service.get());
   }
+  for (grpc::Service* service : others) builder.RegisterService(service);
   parts_->server = builder.BuildAndStart();
 }
 

@@ -16,6 +16,10 @@
 
 #include "model/table/table.h"
 
+namespace grpc {
+class Service;
+}
+
 namespace wavetune::testing {
 
 // Makes a store at `path`, or opens it, and promotes the tables. Crashes where
@@ -24,8 +28,10 @@ void SeedStore(const std::string& path, const std::vector<Table>& tables);
 
 class TableNode {
  public:
-  // `folder` is there and stays; store and socket are made in it.
-  explicit TableNode(const std::string& folder);
+  // `folder` is there and stays; store and socket are made in it. `others`
+  // answer on the socket, too, and outlive the node.
+  explicit TableNode(const std::string& folder,
+                     const std::vector<grpc::Service*>& others = {});
   ~TableNode();
 
   std::string endpoint() const;
