@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python
-#                            benchmarks hostile_machine hostile_user
+#                            benchmarks load hostile_machine hostile_user
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -96,6 +96,12 @@ run_hostile() {
   return "${failed}"
 }
 
+# A thousand clients of one daemon.
+run_load() {
+  scripts/build.sh dev load_test wavetuned
+  WAVETUNE_LOAD_CLIENTS=1000 build/dev/bin/load_test
+}
+
 tidy_all() { check_tidy '*.cc'; }
 golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
@@ -113,6 +119,7 @@ stage golden_debug golden_debug
 stage aarch64 all_on_aarch64
 stage python install_python
 stage benchmarks run_benchmarks
+stage load run_load
 stage hostile_machine run_hostile machine
 stage hostile_user run_hostile user
 finish_stages
