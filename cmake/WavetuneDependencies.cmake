@@ -15,6 +15,7 @@ if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   find_package(nlohmann_json 3.11 CONFIG REQUIRED)
   find_package(CLI11 CONFIG REQUIRED)
   find_package(OpenCL REQUIRED)
+  find_package(prometheus-cpp CONFIG REQUIRED)
 
   # Chart.js: `wavetune report` ships it, with its licence, inside of every page. Required as everything else here is:
   # which commands there are should not depend on the machine that built them.

@@ -14,6 +14,7 @@ build_packages=(
   libabsl-dev libssl-dev zlib1g-dev
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev
   librocksdb-dev
+  prometheus-cpp-dev
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
   libjs-chart.js  # in the pages of `wavetune report`
@@ -22,6 +23,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang clang-format clang-tidy
+  prometheus  # promtool, and a server that scrapes a daemon: tests/deploy/prometheus_test.sh
   valgrind  # instructions of a decision: scripts/decision_instructions.sh
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh

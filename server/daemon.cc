@@ -40,6 +40,8 @@
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/jobs/job_queue.h"
+#include "server/metrics/activity.h"
+#include "server/metrics/metrics_endpoint.h"
 #include "server/rpc/admin_handler.h"
 #include "server/rpc/connection_acceptor.h"
 #include "server/rpc/connection_bounds.h"
@@ -90,7 +92,8 @@ constexpr UserServers::Options kAgentServers{
 constexpr UserServers::Options kAdminServers{
     .servers = 1,
     .max_message_bytes = kMaxAdminBytes,
-    .quota_bytes = 32 * kMiB};
+    .quota_bytes = 32 * kMiB,
+    .reflection = true};
 constexpr UserServers::Options kTcpServers{.servers = 1,
                                            .max_message_bytes = kMaxReaderBytes,
                                            .quota_bytes = 64 * kMiB};
@@ -222,7 +225,10 @@ class Daemon::Impl {
             [this](WorkQueue::Work work) {
               usage_writes_.RunAlways(std::move(work));
             },
-            LogEvent),
+            [this](const EventRecord& event) {
+              activity_.Add(event);
+              LogEvent(event);
+            }),
         tables_(stores.tables, Warn),
         devices_(stores.devices, clock_,
                  [this](WorkQueue::Work work) {
@@ -234,7 +240,11 @@ class Daemon::Impl {
                         [this](WorkQueue::Work work) {
                           reads_.RunAlways(std::move(work));
                         }),
-        usage_(stores.usage, clock_, {}, WarnOfUsage),
+        usage_(
+            stores.usage, clock_,
+            {.on_report =
+                 [this](const UsageReport& report) { activity_.Add(report); }},
+            WarnOfUsage),
         workloads_(stores.workloads, clock_, absl::StrCat(::geteuid())),
         jobs_(MakeJobServices(stores)),
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
@@ -325,7 +335,7 @@ class Daemon::Impl {
                           [this] { retention_.RunDaily(); });
     listener_looks_.Start(DeafnessProbe::kInterval,
                           [this] { LookAtListeners(); });
-    return absl::OkStatus();
+    return ShowMetrics();
   }
 
   void Reload() {
@@ -334,9 +344,13 @@ class Daemon::Impl {
   }
 
   std::string tcp_address() const { return tcp_address_; }
+  int metrics_port() const {
+    return metrics_ == nullptr ? 0 : metrics_->port();
+  }
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
+    metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
     store_admin_.Stop();
@@ -372,6 +386,26 @@ class Daemon::Impl {
   }
 
  private:
+  absl::Status ShowMetrics() {
+    if (options_.metrics_address.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(
+        metrics_, MetricsEndpoint::Start(
+                      options_.metrics_address,
+                      {.version = options_.version,
+                       .store = facts_,
+                       .tables = &tables_,
+                       .judge = &judge_,
+                       .devices = &devices_,
+                       .jobs = &jobs_,
+                       .samples = &samples_,
+                       .activity = &activity_,
+                       .clock = clock_,
+                       .watchers = [this] { return table_handler_.watchers(); },
+                       .slow_watchers =
+                           [this] { return table_handler_.slow_watchers(); }}));
+    return absl::OkStatus();
+  }
+
   absl::Status ListenEverywhere(const SocketBounds& bounds) {
     RETURN_IF_ERROR(Listen(
         ListeningSocket::Listen(
@@ -494,6 +528,7 @@ class Daemon::Impl {
       ReloadDefaultFaults(key);
     };
     services.job_changed = [this](const JobRecord& job) {
+      activity_.Add(job);
       events_.Record(EventOf(job));
     };
     services.table_refused = [this](const RejectedTable& table) {
@@ -659,6 +694,7 @@ class Daemon::Impl {
   const DaemonOptions options_;
   const StoreFacts facts_;
   Clock* const clock_;
+  Activity activity_;
   EventJournal events_;
   TableCatalog tables_;
   AgentDirectory devices_;
@@ -707,6 +743,7 @@ class Daemon::Impl {
   PeriodicTask retention_runs_;
   PeriodicTask listener_looks_;
   PeriodicTask access_looks_;
+  std::unique_ptr<MetricsEndpoint> metrics_;  // nullptr: nobody may ask.
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Several, so that
   // reports of use, which anybody may send, never keep an operator waiting, and
@@ -731,6 +768,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
 void Daemon::Reload() { impl_->Reload(); }
 
 std::string Daemon::tcp_address() const { return impl_->tcp_address(); }
+
+int Daemon::metrics_port() const { return impl_->metrics_port(); }
 
 void Daemon::Stop() { impl_->Stop(); }
 

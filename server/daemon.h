@@ -89,6 +89,8 @@ struct DaemonOptions {
   UsageTopUps::Options top_ups;  // When top-ups are queued.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
   uint64_t descriptors = 65536;
+  // Where Prometheus may ask over HTTP, as MetricsEndpoint; empty: nowhere.
+  std::string metrics_address = "";
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;
 };
@@ -109,6 +111,9 @@ class Daemon {
 
   // Returns where it listens over TCP, with numbers; empty where it does not.
   std::string tcp_address() const;
+
+  // Returns the port that metrics are at; 0: at none.
+  int metrics_port() const;
 
   // Ends gracefully: running batches are cancelled and their jobs go on at the
   // next start, streams end as UNAVAILABLE. Takes a few seconds at most.

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,6 +41,33 @@ TEST_F(DaemonTest, TheSocketsHaveTheirRolesModes) {
                  &response)
                 .error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(DaemonTest, AdminsMayAskWhatCanBeCalledAndReadersMayNot) {
+  // A ServerReflectionRequest for the list of services.
+  const grpc::Slice list_services(std::string("\x3a\x00", 2));
+  const auto ask = [&](const std::string& socket, std::string* answer) {
+    grpc::GenericStub stub(Channel(socket));
+    grpc::ClientContext context;
+    const grpc::ByteBuffer request(&list_services, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(
+        &context,
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {},
+        &request, &response,
+        [&](const grpc::Status& status) { done.set_value(status); });
+    const grpc::Status status = done.get_future().get();
+    grpc::Slice slice;
+    if (status.ok() && response.DumpToSingleSlice(&slice).ok())
+      answer->assign(slice.begin(), slice.end());
+    return status.error_code();
+  };
+  std::string answer;
+  EXPECT_EQ(ask("admin.sock", &answer), grpc::StatusCode::OK);
+  EXPECT_THAT(answer, HasSubstr("wavetune.v1.AdminService"));
+  EXPECT_EQ(ask("reader.sock", &answer), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(ask("agent.sock", &answer), grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(DaemonTest, EachSocketHasAGroupOfItsOwn) {

@@ -66,6 +66,7 @@ struct Arguments {
   std::string agent_group;
   std::string admin_group;
   TcpOptions tcp;
+  std::string metrics_address;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
   bool even_if_busy = false;
@@ -162,6 +163,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "JSON file that says which certificate may call what; what "
                  "no rule allows is denied")
       ->envname("WAVETUNE_AUTHZ_POLICY");
+  app.add_option("--metrics-address", arguments.metrics_address,
+                 "HOST:PORT where Prometheus may ask for metrics over HTTP, "
+                 "for example 127.0.0.1:9478; without it nowhere")
+      ->envname("WAVETUNE_METRICS_ADDRESS");
   app.add_option("--kernels-dir", arguments.kernels_dirs,
                  "Folder with one folder per kernel; may be repeated")
       ->envname("WAVETUNE_KERNELS_DIR")
@@ -274,6 +279,7 @@ absl::Status Serve(const Arguments& arguments) {
   ASSIGN_OR_RETURN(options.admin_group,
                    GroupOf("--admin-group", arguments.admin_group));
   options.tcp = arguments.tcp;
+  options.metrics_address = arguments.metrics_address;
   options.kernels_dirs = arguments.kernels_dirs;
   options.version = WAVETUNE_VERSION;
   options.descriptors = descriptors;

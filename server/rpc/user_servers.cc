@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/impl/server_builder_option.h"
+#include "grpcpp/impl/server_builder_plugin.h"
 #include "grpcpp/resource_quota.h"
 #include "grpcpp/server_posix.h"
 
@@ -23,6 +26,26 @@ constexpr std::chrono::seconds kHandshake{10};
 // How old a connection with a certificate gets: then it takes no new calls, and
 // the client shows its certificate anew. Calls that run are not ended.
 constexpr std::chrono::hours kMostAge{1};
+
+// Whether one server says what can be called. The library, once it is linked,
+// adds itself to every server of the process.
+class Reflection final : public grpc::ServerBuilderOption {
+ public:
+  explicit Reflection(bool on) : on_(on) {}
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>*
+                         plugins) override {
+    using Plugin = grpc::reflection::ProtoServerReflectionPlugin;
+    auto own = std::make_unique<Plugin>();
+    std::erase_if(*plugins, [&](const auto& plugin) {
+      return plugin->name() == own->name();
+    });
+    if (on_) plugins->push_back(std::move(own));
+  }
+
+ private:
+  const bool on_;
+};
 
 int Milliseconds(std::chrono::milliseconds time) {
   return static_cast<int>(time.count());
@@ -77,6 +100,7 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                                Milliseconds(kMostIdle));
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+    builder.SetOption(std::make_unique<Reflection>(options.reflection));
     for (const auto& service : entry.services) {
       builder.RegisterService(service.get());
     }

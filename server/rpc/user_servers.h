@@ -55,6 +55,9 @@ class UserServers {
     size_t servers = 1;
     size_t max_message_bytes = 0;  // Of any method.
     size_t quota_bytes = 0;        // Of a server, for messages on their way.
+    // Says over gRPC which services and messages there are. Its streams have no
+    // bounds of ours: for who is trusted alone.
+    bool reflection = false;
   };
   using MakeServices = std::function<Services()>;
 

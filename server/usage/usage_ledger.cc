@@ -32,6 +32,7 @@ absl::Status UsageLedger::Load() {
 }
 
 void UsageLedger::Add(const UsageReport& report) {
+  if (options_.on_report) options_.on_report(report);
   bool flush = false;
   {
     std::lock_guard lock(mutex_);

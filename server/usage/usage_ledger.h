@@ -58,6 +58,8 @@ class UsageLedger {
   struct Options {
     double half_life_s = 86400;
     double flush_interval_s = 60;
+    // Hears of every report that is added; must not wait.
+    std::function<void(const UsageReport&)> on_report = nullptr;
   };
   using Warn = std::function<void(const std::string&)>;
 

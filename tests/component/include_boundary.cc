@@ -250,6 +250,10 @@ std::string Judge(const std::string& path, const std::string& include,
     return "only launch/ and profiler_agent/cuda/ include "
            "CUDA";
   }
+  if (include.starts_with("prometheus/") &&
+      !path.starts_with("server/metrics/")) {
+    return "only server/metrics/ includes prometheus/";
+  }
   if (include.starts_with("CL/") &&
       !path.starts_with("profiler_agent/opencl/")) {
     return "only profiler_agent/opencl/ includes OpenCL";

@@ -203,6 +203,11 @@ TEST(IncludeBoundaryTest, LibrariesStayInTheirAdapters) {
   EXPECT_FALSE(Allows("profiler_agent/worker/worker.cc", "<nvml.h>"));
   EXPECT_FALSE(Allows("profiler_agent/worker/worker.cc", "<cuda_runtime.h>"));
 
+  EXPECT_TRUE(Allows("server/metrics/daemon_metrics.cc",
+                     "\"prometheus/collectable.h\""));
+  EXPECT_FALSE(Allows("server/daemon.cc", "<prometheus/exposer.h>"));
+  EXPECT_FALSE(
+      Allows("server/rpc/call_durations.cc", "\"prometheus/histogram.h\""));
   EXPECT_TRUE(Allows("profiler_agent/opencl/device.cc", "<CL/opencl.hpp>"));
   EXPECT_FALSE(Allows("profiler_agent/replay/device.cc", "<CL/cl.h>"));
 }

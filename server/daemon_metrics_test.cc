@@ -1,0 +1,155 @@
+// What Prometheus is told, and that documents, alerts and the dashboard speak
+// of the same.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "server/daemon_fixture.h"
+#include "server/http_get.h"
+#include "tests/lib/source_paths.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsSubsetOf;
+using Names = std::set<std::string>;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream stream(std::string(WAVETUNE_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(stream) << path;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Returns the first group of every match.
+Names AllMatches(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern, std::regex::multiline);
+  Names names;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end;
+       ++it) {
+    names.insert((*it)[1]);
+  }
+  return names;
+}
+
+class DaemonMetricsTest : public DaemonFixture {
+ protected:
+  void SetUp() override {
+    folder_.WriteKernel("copy");
+    DaemonOptions options = Options();
+    options.metrics_address = "127.0.0.1:0";
+    StartDaemon(options);
+  }
+
+  std::string Scrape() const {
+    return HttpGet(daemon_->metrics_port(), "/metrics");
+  }
+  // Returns the value of a series as the scrape has it; empty: it is not there.
+  std::string Value(const std::string& series) const {
+    const std::string text = Scrape();
+    const size_t at = text.find("\n" + series + " ");
+    if (at == text.npos) return "";
+    const size_t begin = at + series.size() + 2;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+  Names ScrapedNames() const {
+    return AllMatches(Scrape(), "^# TYPE (wavetune_[a-z_]+) ");
+  }
+};
+
+TEST_F(DaemonMetricsTest, ADaemonThatProfilesTellsOfIt) {
+  const auto agent = Attach("GPU-1");
+  EXPECT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  EXPECT_EQ(Value("wavetune_build_info{version=\"1.2.3\"}"), "1");
+  EXPECT_EQ(Value("wavetune_device_attached{device=\"GPU-1\"}"), "1");
+  EXPECT_EQ(Value("wavetune_jobs_ended_total{state=\"succeeded\"}"), "1");
+  EXPECT_EQ(Value("wavetune_jobs{state=\"queued\"}"), "0");
+  EXPECT_EQ(Value("wavetune_store_healthy"), "1");
+  EXPECT_EQ(Value("wavetune_events_total{kind=\"promoted\"}"), "1");
+  EXPECT_NE(Value("wavetune_samples_total{result=\"clean\"}"), "0");
+  const std::string text = Scrape();
+  EXPECT_THAT(text, HasSubstr("wavetune_table_info{kernel=\"copy\""));
+  EXPECT_THAT(text, HasSubstr("wavetune_table_stale{kernel=\"copy\""));
+  EXPECT_THAT(text, HasSubstr("wavetune_rpcs_total{method=\"Reprofile\","
+                              "code=\"OK\"}"));
+  EXPECT_THAT(text, HasSubstr("wavetune_rpc_duration_seconds_bucket{"
+                              "method=\"Reprofile\",le=\"+Inf\"}"));
+}
+
+TEST_F(DaemonMetricsTest, TheDocumentListsWhatAScrapeYields) {
+  const Names documented =
+      AllMatches(ReadFile("docs/metrics.md"), "^\\| `(wavetune_[a-z_]+)");
+  Names scraped = ScrapedNames();
+  // Only where the store's folder is there, and it is not in this test.
+  scraped.insert("wavetune_store_free_bytes");
+  EXPECT_EQ(documented, scraped);
+}
+
+TEST_F(DaemonMetricsTest, AlertsAndDashboardNameMetricsThatThereAre) {
+  Names there = ScrapedNames();
+  there.insert("wavetune_store_free_bytes");
+  for (const char* suffix : {"_bucket", "_sum", "_count"})
+    there.insert(std::string("wavetune_rpc_duration_seconds") + suffix);
+  for (const char* path :
+       {"deploy/prometheus/rules.yml", "deploy/prometheus/rules_test.yml",
+        "deploy/grafana/wavetune.json"}) {
+    const Names named = AllMatches(ReadFile(path), "\\b(wavetune_[a-z_]+)");
+    EXPECT_FALSE(named.empty()) << path;
+    EXPECT_THAT(named, IsSubsetOf(there)) << path;
+  }
+}
+
+TEST_F(DaemonMetricsTest, EveryAlertHasItsMeaningAndATest) {
+  const std::string rules = ReadFile("deploy/prometheus/rules.yml");
+  const std::string tests = ReadFile("deploy/prometheus/rules_test.yml");
+  const std::string document = ReadFile("docs/metrics.md");
+  const Names alerts = AllMatches(rules, "- alert: ([A-Za-z]+)");
+  EXPECT_GE(alerts.size(), 10u);
+  for (const std::string& alert : alerts) {
+    EXPECT_THAT(rules, HasSubstr("runbook.md#alert-" + alert));
+    EXPECT_THAT(tests, HasSubstr("alertname: " + alert));
+    EXPECT_THAT(document, HasSubstr("### Alert " + alert + "\n"));
+  }
+}
+
+TEST_F(DaemonMetricsTest, OnlyMetricsAreAnswered) {
+  EXPECT_THAT(HttpGet(daemon_->metrics_port(), "/"),
+              ::testing::StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(HttpGet(daemon_->metrics_port(), "/../../etc/passwd"),
+              ::testing::Not(HasSubstr("root:")));
+}
+
+TEST_F(DaemonMetricsTest, IsOffUnlessAskedFor) {
+  StartDaemon();
+  EXPECT_EQ(daemon_->metrics_port(), 0);
+}
+
+TEST_F(DaemonMetricsTest, AnAddressThatIsNoneOrTakenIsSaidAtTheStart) {
+  DaemonOptions options = Options();
+  options.metrics_address = "nine";
+  EXPECT_THAT(std::string(TryToStart(options).message()),
+              HasSubstr("write host:port"));
+  // On the loopback address, where another daemon's metrics are.
+  StartDaemon(options = [&] {
+    DaemonOptions first = Options();
+    first.metrics_address = "127.0.0.1:0";
+    return first;
+  }());
+  options.metrics_address =
+      "127.0.0.1:" + std::to_string(daemon_->metrics_port());
+  const std::unique_ptr<Daemon> other = std::move(daemon_);
+  options.reader_socket += "2";
+  options.agent_socket += "2";
+  options.admin_socket += "2";
+  const absl::Status taken = TryToStart(options);
+  EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
+  EXPECT_THAT(std::string(taken.message()), HasSubstr("another port"));
+}
+
+}  // namespace
+}  // namespace wavetune

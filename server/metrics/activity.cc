@@ -1,0 +1,54 @@
+#include "server/metrics/activity.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace wavetune {
+namespace {
+
+// Returns the entry of a name, or of all others where there are too many.
+template <typename Value>
+Value& Of(std::map<std::string, Value>& values, const std::string& name,
+          size_t most) {
+  const bool has_room = values.size() < most || values.contains(name);
+  return values[has_room ? name : Activity::kOthers];
+}
+
+}  // namespace
+
+void Activity::Add(const EventRecord& event) {
+  std::lock_guard lock(mutex_);
+  ++counts_.events[event.kind];
+}
+
+void Activity::Add(const JobRecord& job) {
+  if (!job.finished()) return;
+  const int64_t throttled = std::clamp<int64_t>(
+      job.throttled_samples, 0, std::max<int64_t>(job.samples, 0));
+  std::lock_guard lock(mutex_);
+  ++counts_.jobs[job.state];
+  counts_.throttled_samples += static_cast<uint64_t>(throttled);
+  counts_.clean_samples +=
+      static_cast<uint64_t>(std::max<int64_t>(job.samples, 0) - throttled);
+  if (job.device_time_us <= 0) return;
+  // What each of several devices took is not recorded.
+  const std::vector<std::string> devices =
+      job.device_uuids.empty() ? std::vector<std::string>{job.device_uuid}
+                               : job.device_uuids;
+  for (const std::string& device : devices) {
+    Of(counts_.device_seconds, device, kMostDevices) +=
+        1e-6 * job.device_time_us / static_cast<double>(devices.size());
+  }
+}
+
+void Activity::Add(const UsageReport& report) {
+  std::lock_guard lock(mutex_);
+  Of(counts_.decisions, report.kernel, kMostKernels) += report.counts;
+}
+
+Activity::Counts Activity::counts() const {
+  std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace wavetune

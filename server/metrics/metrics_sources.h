@@ -1,0 +1,37 @@
+// MetricsSources: where a daemon's metrics are read. All outlive their reader.
+#ifndef WAVETUNE_SERVER_METRICS_METRICS_SOURCES_H_
+#define WAVETUNE_SERVER_METRICS_METRICS_SOURCES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/table_catalog.h"
+#include "server/catalog/table_judge.h"
+#include "server/jobs/job_queue.h"
+#include "server/metrics/activity.h"
+#include "server/rpc/status_handler.h"
+#include "server/store/sample_store.h"
+
+namespace wavetune {
+
+struct MetricsSources {
+  std::string version;
+  StoreFacts store;
+  TableCatalog* tables = nullptr;
+  const TableJudge* judge = nullptr;
+  AgentDirectory* devices = nullptr;
+  JobQueue* jobs = nullptr;
+  SampleStore* samples = nullptr;
+  const Activity* activity = nullptr;
+  Clock* clock = nullptr;
+  std::function<int()> watchers;
+  // Watchers that were too slow for the notices in their queue.
+  std::function<int64_t()> slow_watchers;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_METRICS_METRICS_SOURCES_H_
