@@ -104,6 +104,7 @@ absl::StatusOr<std::string> ReadOwnInputFile(const std::string& path,
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error) return CannotRead(path, error.value());
+  RETURN_IF_ERROR(CheckOwnWay(path));
   return ReadInputFile(real, max_bytes, InputKind::kOwnFile);
 }
 

@@ -56,8 +56,9 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path,
                                           InputKind kind = InputKind::kFile);
 
 // Returns the content of a file of our own that a command line names. A link to
-// it is followed (secrets are mounted as links): what it leads to must be ours.
-// Errors: as ReadInputFile.
+// it is followed (secrets are mounted as links): what it leads to must be ours,
+// and so must the folders and links on the way, or others could put another
+// file there. Errors: as ReadInputFile and CheckOwnWay.
 absl::StatusOr<std::string> ReadOwnInputFile(const std::string& path,
                                              size_t max_bytes);
 

@@ -47,9 +47,12 @@ bool IsIn(const fs::path& folder, const fs::path& path) {
 // Goes a path as open() does, and judges what it passes.
 class OwnWay {
  public:
-  // `folder` is canonical.
-  OwnWay(const fs::path& folder, const fs::path& name)
-      : folder_(folder), at_(folder), ahead_(name.begin(), name.end()) {}
+  // `folder` is canonical; what is in it is judged.
+  OwnWay(const fs::path& folder, const fs::path& name, StickyFolder sticky)
+      : folder_(folder),
+        sticky_(sticky),
+        at_(folder),
+        ahead_(name.begin(), name.end()) {}
 
   absl::Status Go() {
     while (!ahead_.empty()) {
@@ -68,7 +71,7 @@ class OwnWay {
     at_ = next.lexically_normal();  // There is no link left in it.
     // Folders around ours are whose they are.
     if (!S_ISDIR(info.st_mode) || !IsIn(folder_, at_)) return absl::OkStatus();
-    return CheckOwn(at_, info);
+    return CheckOwn(at_, info, sticky_);
   }
 
   absl::Status Follow(const fs::path& link, const struct stat& info) {
@@ -87,6 +90,7 @@ class OwnWay {
   }
 
   const fs::path folder_;
+  const StickyFolder sticky_;
   fs::path at_;
   std::deque<fs::path> ahead_;
   int links_left_ = kMostLinks;
@@ -159,8 +163,25 @@ absl::StatusOr<std::string> OwnPathWithin(const std::string& folder,
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
   if (error) return CannotLookAt(folder);
-  if (absl::Status own = OwnWay(root, name).Go(); !own.ok()) return own;
+  if (absl::Status own = OwnWay(root, name, StickyFolder::kRefused).Go();
+      !own.ok()) {
+    return own;
+  }
   return path;
+}
+
+absl::Status CheckOwnWay(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  if (error) return CannotLookAt(path);
+  if (absl::Status own =
+          OwnWay("/", whole.relative_path(), StickyFolder::kAllowed).Go();
+      !own.ok()) {
+    return own;
+  }
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return CannotLookAt(path);
+  return CheckOwn(path, info);
 }
 
 }  // namespace wavetune

@@ -58,6 +58,11 @@ absl::StatusOr<std::string> PathWithin(const std::string& folder,
 absl::StatusOr<std::string> OwnPathWithin(const std::string& folder,
                                           const std::string& name);
 
+// Judges the way to a file that somebody has named, from / on: each folder and
+// each link on it, and the file. Who may write a folder may put another file in
+// its place; sticky folders will do. Errors: NOT_FOUND; as CheckOwn.
+absl::Status CheckOwnWay(const std::string& path);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_BASE_OWN_FILES_H_

@@ -20,7 +20,7 @@ struct State {
   std::mutex mutex;
   std::condition_variable changed;
   // Guarded by mutex.
-  bool serving = false;  // Somebody waits, or has waited.
+  bool serving = false;  // Somebody waits, has waited, or will.
   bool end = false;
   bool reload = false;
 };
@@ -64,6 +64,12 @@ void ProcessSignals::Block() {
       if (::sigwait(&signals, &signal) == 0) OnSignal(signal);
     }
   }).detach();
+}
+
+void ProcessSignals::Keep() {
+  State& state = Get();
+  std::lock_guard lock(state.mutex);
+  state.serving = true;
 }
 
 Asked ProcessSignals::Wait() {

@@ -20,9 +20,14 @@ class ProcessSignals {
 
   // Blocks TERM, INT and HUP in this thread and all that it starts, ignores
   // PIPE (a peer that is gone is an error, not the end), and starts the thread
-  // that waits for signals. Until Wait an ending signal ends the process with
-  // code 0, and HUP is ignored: what starts reads everything anyway.
+  // that waits for signals. Until Keep or Wait an ending signal ends the
+  // process with code 0, and HUP is ignored: what starts reads everything
+  // anyway.
   static void Block();
+
+  // The start is over: signals from now on are for Wait. Before anybody is told
+  // that the server is ready.
+  static void Keep();
 
   // Returns what the next signal asks for. After kEnd the next ending signal
   // ends the process at once.

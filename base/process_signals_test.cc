@@ -44,6 +44,20 @@ TEST(ProcessSignalsDeathTest, AnEndingSignalDuringTheStartIsObeyedAtOnce) {
   }
 }
 
+TEST(ProcessSignalsDeathTest, WhatComesBetweenReadyAndWaitingIsKept) {
+  EXPECT_EXIT(
+      {
+        ProcessSignals::Block();
+        ProcessSignals::Keep();
+        ::kill(::getpid(), SIGHUP);
+        if (ProcessSignals::Wait() != Asked::kReload) ::_exit(1);
+        ::kill(::getpid(), SIGTERM);
+        WaitForTheEnd();
+        ::_exit(kInOrder);
+      },
+      ExitedWithCode(kInOrder), "");
+}
+
 TEST(ProcessSignalsDeathTest, AServerReloadsAndThenEndsInOrder) {
   EXPECT_EXIT(
       {

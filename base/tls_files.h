@@ -1,9 +1,9 @@
 // TlsFiles: what one end of TLS connections shows of itself and trusts.
 //
 // The three files are read and checked together, so that what is half replaced
-// is never used: a key that is not its certificate's, or a file cut in the
-// middle, is an error that says so, and whoever has read them before goes on
-// with what was read then.
+// is never used: a key that is not its certificate's, a file cut in the middle
+// of any of its blocks, or a chain of which a link is missing, is an error that
+// says so, and whoever has read them before goes on with what was read then.
 //
 //   ASSIGN_OR_RETURN(const TlsMaterial material, ReadTlsFiles(files));
 //
@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -34,7 +35,8 @@ struct TlsMaterial {
   std::string cert;
   std::string key;
   std::string ca;
-  absl::Time valid_from;  // Of the certificate.
+  // While the certificate and those between it and its authority all are.
+  absl::Time valid_from;
   absl::Time valid_until;
 
   friend bool operator==(const TlsMaterial&, const TlsMaterial&) = default;
@@ -42,10 +44,17 @@ struct TlsMaterial {
 
 // Reads and checks the files. A link is followed: secrets are often mounted as
 // links. Errors: as ReadInputFile; PERMISSION_DENIED where somebody else may
-// write a file, or everybody read the key; INVALID_ARGUMENT for what is no PEM
-// file, a key with a password, and a key that is not the certificate's; each
-// with the path. A certificate that is not valid at this time is no error here.
+// write a file or a folder on the way to it, or everybody read the key;
+// INVALID_ARGUMENT for what is no PEM file or is cut in the middle, a key with
+// a password, a key that is not the first certificate's, and a certificate that
+// the one after it has not signed; each with the path. A certificate that is
+// not valid at this time is no error here (CheckValid).
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
+
+// Errors: FAILED_PRECONDITION where the certificate in the file `path` has
+// expired at `now`, or is not valid yet.
+absl::Status CheckValid(const TlsMaterial& material, const std::string& path,
+                        absl::Time now);
 
 // Returns whether a gRPC target ("unix:/path", "host:port") is reached over a
 // network. Cannot fail.

@@ -75,14 +75,90 @@ TEST_F(TlsFilesTest, RefusesWhatIsNoPem) {
   for (const std::string& path : {files_.cert, files_.key, files_.ca}) {
     std::ifstream in(path);
     const std::string good((std::istreambuf_iterator<char>(in)), {});
-    for (const std::string& bad :
-         {std::string(), std::string("no PEM at all"), good.substr(0, 90)}) {
+    for (const char* const bad : {"", "no PEM at all"}) {
       Write(path, bad);
       EXPECT_THAT(Refusal(), HasSubstr(path + " holds no ")) << bad;
+    }
+    for (size_t size = 1; size + 1 < good.size(); ++size) {
+      Write(path, good.substr(0, size));
+      EXPECT_THAT(Refusal(), HasSubstr(path)) << size;
     }
     Write(path, good);
   }
   EXPECT_TRUE(ReadTlsFiles(files_).ok());
+}
+
+TEST_F(TlsFilesTest, ReadsAChainUpToItsAuthority) {
+  const TestAuthority between("between", authority_);
+  const TestAuthority::Identity identity = between.Issue({"DNS:localhost"});
+  Write(files_.cert, identity.cert + "a comment\n" + between.cert());
+  Write(files_.key, identity.key);
+  EXPECT_TRUE(ReadTlsFiles(files_).ok()) << Refusal();
+  // In the other order it is the authority's certificate, with another key.
+  Write(files_.cert, between.cert() + identity.cert);
+  EXPECT_THAT(Refusal(), AllOf(HasSubstr("certificate 2 (CN=wavetune test) has "
+                                         "not signed the one before it"),
+                               HasSubstr(files_.cert)));
+}
+
+TEST_F(TlsFilesTest, RefusesHalfABundle) {
+  const TestAuthority between("between", authority_);
+  const TestAuthority::Identity identity = between.Issue({"DNS:localhost"});
+  Write(files_.key, identity.key);
+  const std::string bundle = identity.cert + between.cert();
+  for (size_t size = identity.cert.size() + 1; size + 1 < bundle.size();
+       ++size) {
+    Write(files_.cert, bundle.substr(0, size));
+    EXPECT_THAT(Refusal(), HasSubstr(files_.cert + " is cut in the middle"))
+        << size;
+  }
+  Write(files_.cert, bundle);
+  const std::string authorities = authority_.cert() + between.cert();
+  Write(files_.ca, authorities.substr(0, authorities.size() - 40));
+  EXPECT_THAT(Refusal(), HasSubstr(files_.ca + " is cut in the middle"));
+  Write(files_.ca, authorities);
+  EXPECT_TRUE(ReadTlsFiles(files_).ok()) << Refusal();
+}
+
+TEST_F(TlsFilesTest, RefusesAChainOfWhichALinkIsMissingOrAnothers) {
+  const TestAuthority between("between", authority_);
+  const TestAuthority namesake("between", authority_);
+  const TestAuthority::Identity identity = between.Issue({"DNS:localhost"});
+  Write(files_.key, identity.key);
+  for (const std::string& wrong : {authority_.cert(), namesake.cert()}) {
+    Write(files_.cert, identity.cert + wrong);
+    EXPECT_THAT(Refusal(), HasSubstr("has not signed the one before it"));
+  }
+}
+
+TEST_F(TlsFilesTest, IsValidWhileTheWholeChainIs) {
+  const auto valid = ReadTlsFiles(files_);
+  ASSERT_TRUE(valid.ok());
+  EXPECT_TRUE(CheckValid(*valid, files_.cert, absl::Now()).ok());
+  const auto late =
+      CheckValid(*valid, files_.cert, absl::Now() + absl::Hours(31 * 24));
+  EXPECT_THAT(std::string(late.message()),
+              AllOf(HasSubstr(files_.cert), HasSubstr("has expired at")));
+  const auto early =
+      CheckValid(*valid, files_.cert, absl::Now() - absl::Hours(2));
+  EXPECT_THAT(std::string(early.message()),
+              AllOf(HasSubstr("is not valid before"), HasSubstr("clock")));
+}
+
+TEST_F(TlsFilesTest, RefusesAFolderInWhichOthersCouldPutAnotherFile) {
+  std::filesystem::create_directories(folder_ + "/a/b");
+  const TlsFiles moved{
+      .cert = folder_ + "/a/b/cert.pem", .key = files_.key, .ca = files_.ca};
+  std::filesystem::rename(files_.cert, moved.cert);
+  ASSERT_TRUE(ReadTlsFiles(moved).ok()) << ReadTlsFiles(moved).status();
+  ASSERT_EQ(::chmod((folder_ + "/a").c_str(), 0777), 0);
+  const auto open = ReadTlsFiles(moved);
+  EXPECT_TRUE(absl::IsPermissionDenied(open.status())) << open.status();
+  EXPECT_THAT(std::string(open.status().message()),
+              HasSubstr("chmod go-w " + folder_ + "/a"));
+  // As secrets are mounted: nobody can replace what others put there.
+  ASSERT_EQ(::chmod((folder_ + "/a").c_str(), 01777), 0);
+  EXPECT_TRUE(ReadTlsFiles(moved).ok());
 }
 
 TEST_F(TlsFilesTest, NamesAFileThatIsNotThere) {

@@ -41,6 +41,9 @@ if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   add_library(wavetune::rocksdb ALIAS wavetune_rocksdb)
   target_link_libraries(wavetune_rocksdb INTERFACE PkgConfig::RocksDB)
 
+  # Signs of life for the service manager.
+  pkg_check_modules(Systemd REQUIRED IMPORTED_TARGET GLOBAL libsystemd>=252)
+
   add_library(wavetune_opencl INTERFACE)
   add_library(wavetune::opencl ALIAS wavetune_opencl)
   target_link_libraries(wavetune_opencl INTERFACE OpenCL::OpenCL)

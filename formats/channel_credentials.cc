@@ -40,6 +40,18 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
   return TlsCredentialsOf(*files);
 }
 
+void KeepAlive(absl::string_view target, grpc::ChannelArguments* arguments,
+               std::chrono::milliseconds ping_after,
+               std::chrono::milliseconds pong_within) {
+  if (!IsOverTcp(target)) return;
+  arguments->SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
+                    static_cast<int>(ping_after.count()));
+  arguments->SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                    static_cast<int>(pong_within.count()));
+  // A watch says nothing for hours: pings without end are the rule.
+  arguments->SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
 std::string AdviceForTcp(absl::string_view target,
                          const TlsEnvironment& environment) {
   if (!IsOverTcp(target)) return "";

@@ -13,6 +13,7 @@
 #ifndef WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_
 #define WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@
 #include "base/environment_variable.h"
 #include "base/tls_files.h"
 #include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
 
 namespace wavetune {
 
@@ -30,6 +32,16 @@ namespace wavetune {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
     absl::string_view target,
     const TlsEnvironment& environment = EnvironmentVariable);
+
+// Has a channel over TCP notice a daemon that is gone without a word (a machine
+// without power, a network in two parts): within kDeadAfter its calls end as
+// UNAVAILABLE. A unix socket needs none of it. Cannot fail.
+inline constexpr std::chrono::seconds kPingAfter{30};
+inline constexpr std::chrono::seconds kPongWithin{10};
+inline constexpr std::chrono::seconds kDeadAfter = kPingAfter + kPongWithin;
+void KeepAlive(absl::string_view target, grpc::ChannelArguments* arguments,
+               std::chrono::milliseconds ping_after = kPingAfter,
+               std::chrono::milliseconds pong_within = kPongWithin);
 
 // Returns what to look at where a target cannot be reached over TCP, as gRPC
 // does not say why a handshake failed; empty for a unix socket. Cannot fail.

@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/lib/freezing_relay.h"
 #include "tests/lib/test_authority.h"
 
 namespace wavetune {
@@ -115,6 +118,37 @@ TEST_F(ChannelCredentialsTest, BelievesNoServerOfAForeignAuthority) {
   Serve({"IP:127.0.0.1"});
   Write("ca", foreign_.cert());
   EXPECT_FALSE(Connects(kShort));
+}
+
+TEST_F(ChannelCredentialsTest, ADaemonThatIsGoneWithoutAWordIsNoticed) {
+  Serve({"IP:127.0.0.1"});
+  testing::FreezingRelay relay(static_cast<uint16_t>(port_));
+  const auto credentials = CredentialsFor(relay.address(), Environment());
+  ASSERT_TRUE(credentials.ok()) << credentials.status();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  KeepAlive(relay.address(), &arguments, kShort, kShort);
+  const auto channel =
+      grpc::CreateCustomChannel(relay.address(), *credentials, arguments);
+  const auto patience =
+      std::chrono::system_clock::now() + std::chrono::seconds(60);
+  ASSERT_TRUE(channel->WaitForConnected(patience));
+  relay.Freeze();
+  grpc::ClientContext context;
+  context.set_deadline(patience);
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  const grpc::ByteBuffer request;
+  const auto call = stub.PrepareUnaryCall(&context, "/x/y", request, &queue);
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE)
+      << status.error_message();
 }
 
 TEST_F(ChannelCredentialsTest, AUnixSocketNeedsNoFiles) {

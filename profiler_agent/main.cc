@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -26,8 +28,11 @@
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/number_range.h"
+#include "base/option_sources.h"
 #include "base/own_files.h"
+#include "base/periodic_task.h"
 #include "base/process_signals.h"
+#include "base/service_notify.h"
 #include "base/socket_paths.h"
 #include "base/standard_output.h"
 #include "base/status_macros.h"
@@ -68,10 +73,17 @@ constexpr char kFooter[] =
     "tests/data/h200_triton_gemm\n"
     "      a recorded GPU instead of a real one\n"
     "\n"
+    "An option that is not on the command line is the environment's\n"
+    "WAVETUNE_AGENT_<OPTION>, else that of the file of --config. The units "
+    "use\n"
+    "/etc/wavetune/wavetune.conf.\n"
+    "\n"
     "Signals: TERM and INT end it, while it starts at once, else in order; "
     "HUP\n"
-    "cancels what runs, looks for devices anew and attaches again: jobs go on\n"
-    "from what is stored. Another driver, runtime or compiler, or a new "
+    "reads the configuration again, cancels what runs, looks for devices anew "
+    "and\n"
+    "attaches again: jobs go on from what is stored. Another driver, runtime "
+    "or compiler, or a new "
     "device,\n"
     "is noticed within seconds, and does the same.\n"
     "\n"
@@ -123,6 +135,8 @@ void KeepProgramsSomewhere(const std::string& default_problem, bool chosen,
   cache_dir = std::move(usable.path);
 }
 
+using Hosts = std::vector<std::unique_ptr<DeviceHost>>;
+
 // This binary, whatever the working directory and PATH are later.
 std::string ThisProgram() {
   std::error_code error;
@@ -137,6 +151,47 @@ std::string AgentName() {
   return absl::StrCat(host, ":", getpid());
 }
 
+// What keeps telling the service manager that the agent lives: its threads run,
+// and no device's lock is held for ever.
+class Heart {
+ public:
+  void Start() {
+    beats_.Start(kBeat, [this] { Beat(); });
+  }
+  // Looks at these while it lives.
+  class Round {
+   public:
+    Round(Heart& heart, const Hosts& hosts) : heart_(heart) {
+      heart_.Watch(&hosts);
+    }
+    ~Round() { heart_.Watch(nullptr); }
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+
+   private:
+    Heart& heart_;
+  };
+
+ private:
+  static constexpr std::chrono::seconds kBeat{5};
+
+  void Watch(const Hosts* hosts) {
+    std::lock_guard lock(mutex_);
+    hosts_ = hosts;
+  }
+  void Beat() {
+    std::lock_guard lock(mutex_);
+    if (hosts_ != nullptr) {
+      for (const auto& host : *hosts_) host->problem();
+    }
+    NotifyAlive();
+  }
+
+  std::mutex mutex_;
+  const Hosts* hosts_ = nullptr;  // Guarded by mutex_.
+  PeriodicTask beats_;
+};
+
 // What signals, and other drivers, ask of an attached agent. Each time that it
 // is attached is a round: a reload ends one, and another begins.
 class Rounds {
@@ -148,6 +203,7 @@ class Rounds {
     if (ending_) return round_.get_token();
     round_ = std::stop_source();
     if (!std::exchange(listening_, true)) {
+      ProcessSignals::Keep();
       std::thread([this] { Listen(); }).detach();
     }
     return round_.get_token();
@@ -161,14 +217,21 @@ class Rounds {
     std::lock_guard lock(mutex_);
     return ending_;
   }
+  // Whether somebody asked for a reload since the last time.
+  bool TakeAsked() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(asked_, false);
+  }
 
  private:
   void Listen() {
     while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
       Log(LogLevel::kInfo, "agent",
           "reloading; cancelling what runs, then looking for devices");
-      Reload();
+      NotifyReloading();
+      Ask();
     }
+    NotifyStopping();
     Log(LogLevel::kInfo, "agent", "ending; cancelling what runs");
     // Nothing is to be ended in order while devices are looked for.
     if (!EndAll()) End();
@@ -179,6 +242,11 @@ class Rounds {
   [[noreturn]] static void End() {
     FlushLog();
     _exit(0);
+  }
+  void Ask() {
+    std::lock_guard lock(mutex_);
+    asked_ = true;
+    round_.request_stop();
   }
   // Returns whether there was a round to end.
   bool EndAll() {
@@ -191,6 +259,7 @@ class Rounds {
   // Guarded by mutex_.
   std::stop_source round_;
   bool listening_ = false;
+  bool asked_ = false;
   bool ending_ = false;
 };
 
@@ -245,8 +314,6 @@ int RunExport(const Arguments& arguments) {
   options.threads = PrepareWorkers(arguments.prepare_workers, 1);
   return Exit(RunExportCommand(options, std::cout));
 }
-
-using Hosts = std::vector<std::unique_ptr<DeviceHost>>;
 
 // Why there is no device, and what to do about it.
 std::string NoDevice(const Arguments& arguments) {
@@ -341,7 +408,8 @@ void AwaitDevices(const DriverPlaces& places, const std::string& mark,
 // Looks for devices and stays attached with them until a signal comes or a
 // driver changes. Without devices the agent's first round fails, later ones
 // wait: in the middle of an upgrade there are none.
-int RunRound(const Arguments& arguments, bool first, Rounds& rounds) {
+int RunRound(const Arguments& arguments, bool first, Rounds& rounds,
+             Heart& heart) {
   ReportRelay relay;
   const DriverPlaces places = Places(arguments);
   const std::string mark = DriverMark(places);
@@ -353,6 +421,11 @@ int RunRound(const Arguments& arguments, bool first, Rounds& rounds) {
     return kExitNoDevice;
   }
   const std::stop_token stop = rounds.Begin();
+  const Heart::Round beating(heart, hosts);
+  NotifyReady(hosts.empty()
+                  ? "waits for a device"
+                  : absl::StrCat("has ", hosts.size(),
+                                 hosts.size() == 1 ? " device" : " devices"));
   if (hosts.empty()) {
     AwaitDevices(places, mark, stop);
     return EXIT_SUCCESS;
@@ -383,7 +456,22 @@ absl::Status CheckInject(const std::string& path) {
   return absl::OkStatus();
 }
 
-int RunAgent(const Arguments& arguments) {
+// What a round after a reload runs with: the configuration as it is now, or as
+// it was where it cannot be used.
+using ReadAgain = std::function<absl::StatusOr<Arguments>()>;
+
+void TakeConfigAgain(const ReadAgain& read_again, Arguments& arguments) {
+  const absl::StatusOr<Arguments> now = read_again();
+  if (now.ok()) {
+    arguments = *now;
+    return;
+  }
+  Log(LogLevel::kError, "agent",
+      absl::StrCat("the configuration stays as it was: ",
+                   now.status().message()));
+}
+
+int RunAgent(Arguments arguments, const ReadAgain& read_again) {
   // Pipes to every worker: 256 workers a device pass 1,024 files.
   const absl::Status enough = CheckDescriptorLimit(RaiseDescriptorLimit());
   if (!enough.ok()) {
@@ -394,8 +482,11 @@ int RunAgent(const Arguments& arguments) {
   ProcessSignals::Block();
   if (arguments.end_with_stdin) EndWithStdin();
   static Rounds rounds;  // Its thread may outlive this frame.
+  Heart heart;
+  heart.Start();
   for (bool first = true;; first = false) {
-    const int code = RunRound(arguments, first, rounds);
+    if (rounds.TakeAsked()) TakeConfigAgain(read_again, arguments);
+    const int code = RunRound(arguments, first, rounds, heart);
     if (code != EXIT_SUCCESS || rounds.ending()) return code;
   }
 }
@@ -586,32 +677,89 @@ LogFormat Format(const CLI::App& app, const Arguments& arguments) {
   return asked == LogFormat::kText && !attached ? LogFormat::kPlain : asked;
 }
 
-int Main(int argc, char** argv) {
-  Arguments arguments;
+// What was asked for: by the command line, the environment, and the file of
+// --config as it is now.
+struct Invocation {
+  Invocation() {
+    arguments.backend.cache_dir = cache.path;
+    Declare(app, arguments);
+    sources.emplace(app, "agent", "WAVETUNE_AGENT_",
+                    std::vector<std::string>{"end-with-stdin"});
+  }
+
+  // A worker has its options from the agent alone.
+  absl::Status ApplyFile() {
+    return app.got_subcommand("worker") ? absl::OkStatus()
+                                        : sources->ApplyFile();
+  }
+  void UseLogOptions() const {
+    SetLogLevel(*ParseLogLevel(arguments.log_level));
+    SetLogFormat(Format(app, arguments));
+  }
+  void ChooseCacheDir() {
+    std::string& dir = arguments.backend.cache_dir;
+    KeepProgramsSomewhere(cache.problem, app.count("--cache-dir") > 0, dir);
+    dir = OwnCacheDir(dir);
+  }
+
   const CacheDir cache = DefaultCacheDir();
-  arguments.backend.cache_dir = cache.path;
-  CLI::App app(kDescription, "wavetune-agent");
-  Declare(app, arguments);
+  Arguments arguments;
+  CLI::App app{kDescription, "wavetune-agent"};
+  std::optional<OptionSources> sources;
+};
+
+absl::StatusOr<Arguments> ReadArguments(int argc, char** argv) {
+  Invocation invocation;
+  invocation.app.parse(argc, argv);  // As it did at the start.
+  RETURN_IF_ERROR(invocation.ApplyFile());
+  RETURN_IF_ERROR(CheckInject(invocation.arguments.backend.inject));
+  invocation.UseLogOptions();
+  invocation.ChooseCacheDir();
+  return invocation.arguments;
+}
+
+// --print-config and --check-config.
+absl::Status ShowConfig(const Invocation& invocation) {
+  const Arguments& arguments = invocation.arguments;
+  if (invocation.sources->check()) {
+    RETURN_IF_ERROR(CheckInject(arguments.backend.inject));
+    RETURN_IF_ERROR(CheckEndpoint(arguments.endpoint));
+  }
+  std::cout << (invocation.sources->print()
+                    ? invocation.sources->Text()
+                    : "the configuration can be used\n");
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  Invocation invocation;
+  const CLI::App& app = invocation.app;
+  const Arguments& arguments = invocation.arguments;
   try {
-    app.parse(argc, argv);
+    invocation.app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
     // Zero: help, or the version.
     const bool wanted = app.exit(error) == 0;
     return wanted ? Exit(absl::OkStatus()) : kExitUsage;
   }
-  SetLogLevel(*ParseLogLevel(arguments.log_level));
-  SetLogFormat(Format(app, arguments));
+  if (const absl::Status file = invocation.ApplyFile(); !file.ok()) {
+    Exit(file);
+    return kExitUsage;
+  }
+  if (invocation.sources->print() || invocation.sources->check()) {
+    return Exit(ShowConfig(invocation));
+  }
+  invocation.UseLogOptions();
   RouteLibraryLogs();
   if (app.got_subcommand("worker")) return RunWorkerOf(arguments);
-  KeepProgramsSomewhere(cache.problem, app.count("--cache-dir") > 0,
-                        arguments.backend.cache_dir);
-  arguments.backend.cache_dir = OwnCacheDir(arguments.backend.cache_dir);
+  invocation.ChooseCacheDir();
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);
   const absl::Status injected = CheckInject(arguments.backend.inject);
   if (!injected.ok()) return Exit(injected);
   try {
-    return RunAgent(arguments);
+    return RunAgent(arguments,
+                    [argc, argv] { return ReadArguments(argc, argv); });
   } catch (const std::system_error& error) {  // std::thread has no other way.
     Log(LogLevel::kError, "agent",
         absl::StrCat("the agent cannot start a thread (", error.what(),

@@ -15,6 +15,7 @@ build_packages=(
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev
   librocksdb-dev
   prometheus-cpp-dev
+  libsystemd-dev  # daemon and agent tell systemd that they live
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
   libjs-chart.js  # in the pages of `wavetune report`
@@ -28,8 +29,8 @@ test_packages=(
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
-# The scenarios of tests/hostile: scripts/soak.sh.
-soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota)
+# The scenarios of tests/hostile, and a bare root for packages: scripts/soak.sh.
+soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota mmdebstrap)
 
 packages=()
 [ "$#" -gt 0 ] || set -- build test

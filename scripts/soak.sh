@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python
-#                            benchmarks load hostile_machine hostile_user
+#                            benchmarks load hostile_machine hostile_user packages
 #
 # WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
 
@@ -102,6 +102,12 @@ run_load() {
   WAVETUNE_LOAD_CLIENTS=1000 build/dev/bin/load_test
 }
 
+# The Debian packages in a bare root: installed, run, upgraded and purged.
+test_packages() {
+  scripts/build.sh release
+  tests/deploy/deb_test.sh build/release
+}
+
 tidy_all() { check_tidy '*.cc'; }
 golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
@@ -122,4 +128,5 @@ stage benchmarks run_benchmarks
 stage load run_load
 stage hostile_machine run_hostile machine
 stage hostile_user run_hostile user
+stage packages test_packages
 finish_stages

@@ -103,8 +103,12 @@ static_assert(kMaxReaderBytes >= kMaxAgentBytes &&
 constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
 constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 
-// What grpc.health.v1 knows the store by: not serving while nothing can be
-// written to it.
+// What grpc.health.v1 knows the daemon's parts by (docs/limits.md). Ready: can
+// serve tables, even stale ones, or with a full disk; "" says the same. Live:
+// answers at all, also while it stops. The store: not serving while nothing can
+// be written to it.
+constexpr char kReadyHealth[] = "wavetune.ready";
+constexpr char kLiveHealth[] = "wavetune.live";
 constexpr char kStoreHealth[] = "wavetune.store";
 
 // How soon an edited kernel, or a device of another driver, is noticed.
@@ -120,6 +124,7 @@ void WarnOfKernels(const std::string& text) {
   Log(LogLevel::kWarning, "kernels", text);
 }
 void LogEvent(const EventRecord& event) {
+  if (event.kind == EventKind::kConfigReloaded) return;  // TellOfReload
   Log(event.warning ? LogLevel::kWarning : LogLevel::kInfo, "event",
       event.text);
 }
@@ -329,6 +334,7 @@ class Daemon::Impl {
     grpc::EnableDefaultHealthCheckService(true);
     RETURN_IF_ERROR(
         ListenEverywhere(BoundsFor(options_.descriptors, access_ != nullptr)));
+    TellReady();
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
     retention_runs_.Start(RetentionTask::kLookInterval,
@@ -341,6 +347,16 @@ class Daemon::Impl {
   void Reload() {
     kernels_.Reload();
     if (access_ != nullptr) LookAtAccess();
+  }
+
+  void Change(const DaemonOptions& options) {
+    Change(options, *job_settings_);
+    top_ups_.SetOptions(options.top_ups);
+  }
+
+  void TellOfReload(const std::string& text, bool failed) {
+    events_.Record(
+        {.kind = EventKind::kConfigReloaded, .warning = failed, .text = text});
   }
 
   std::string tcp_address() const { return tcp_address_; }
@@ -358,6 +374,7 @@ class Daemon::Impl {
     access_looks_.Stop();
     for (Listener* listener : Listeners()) {
       listener->servers->SetNothingServing();
+      listener->servers->SetServing(kLiveHealth, true);
     }
     // Agents get the chance to end their batches in order; then their streams
     // end, which ends the batches.
@@ -434,6 +451,8 @@ class Daemon::Impl {
   absl::Status ListenOverTcp(const ConnectionBounds& bounds) {
     absl::StatusOr<ListeningSocket> socket = ListenOnTcp(options_.tcp.address);
     if (socket.ok()) tcp_address_ = socket->path();
+    UserServers::Options servers = kTcpServers;
+    servers.ping_after = options_.tcp.ping_after;
     const auto make_services = [this] {
       Services services = MakeReaderServices(&tcp_reader_streams_);
       const auto add = [&services](Services more) {
@@ -443,10 +462,10 @@ class Daemon::Impl {
       add(MakeAdminServices(&tcp_admin_streams_));
       return services;
     };
-    RETURN_IF_ERROR(Listen(std::move(socket),
-                           {bounds, kTcpServers, TlsConnections(),
-                            MakeTlsCredentials(access_.get())},
-                           make_services, &peers_, &tcp_));
+    RETURN_IF_ERROR(Listen(
+        std::move(socket),
+        {bounds, servers, TlsConnections(), MakeTlsCredentials(access_.get())},
+        make_services, &peers_, &tcp_));
     access_looks_.Start(options_.tcp.look_interval, [this] { LookAtAccess(); });
     return absl::OkStatus();
   }
@@ -506,6 +525,12 @@ class Daemon::Impl {
                          &peers_);
   }
 
+  static void Change(const DaemonOptions& options, JobSettings& settings) {
+    settings.default_budget_s = options.default_budget_s;
+    settings.even_if_busy = options.even_if_busy;
+    settings.generations_kept = options.generations_kept;
+  }
+
   JobServices MakeJobServices(const DaemonStores& stores) {
     JobServices services;
     services.samples = stores.samples;
@@ -538,11 +563,10 @@ class Daemon::Impl {
                                   const BoardRatio& ratio) {
       devices_.SetClassRatio(uuid, ratio);
     };
-    services.default_budget_s = options_.default_budget_s;
-    services.even_if_busy = options_.even_if_busy;
     services.agent_wait_s = options_.agent_wait_s;
     services.hot_wait_s = options_.hot_wait_s;
-    services.generations_kept = options_.generations_kept;
+    services.settings = job_settings_;
+    Change(options_, *services.settings);
     return services;
   }
 
@@ -682,13 +706,29 @@ class Daemon::Impl {
       if (const absl::Status deaf = listener->acceptor->Probe(); !deaf.ok())
         EndWithReason(std::string(deaf.message()));
     }
+    options_.alive();
   }
 
-  // Tables are served all the same: the daemon as a whole is healthy.
+  // Tables are loaded: whoever asks gets them, stale ones and those that no
+  // disk takes any more included.
+  void TellReady() {
+    for (Listener* listener : Listeners()) {
+      for (const char* service : {"", kReadyHealth, kLiveHealth}) {
+        listener->servers->SetServing(service, true);
+      }
+    }
+  }
+
   void TellOfStore(const absl::Status& status) {
     for (Listener* listener : Listeners()) {
       listener->servers->SetServing(kStoreHealth, status.ok());
     }
+    options_.tell_state(
+        status.ok() ? absl::StrCat("serves ", tables_.snapshot()->tables.size(),
+                                   " tables")
+                    : absl::StrCat("serves tables, but the store cannot be "
+                                   "written: ",
+                                   status.message()));
   }
 
   const DaemonOptions options_;
@@ -703,6 +743,8 @@ class Daemon::Impl {
   DefaultFaults default_faults_;
   UsageLedger usage_;
   WorkloadCatalog workloads_;
+  const std::shared_ptr<JobSettings> job_settings_ =
+      std::make_shared<JobSettings>();
   JobQueue jobs_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
@@ -765,7 +807,21 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
   return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
 }
 
+absl::Status Daemon::Check(const DaemonOptions& options) {
+  RETURN_IF_ERROR(CheckComplete(options.tcp));
+  if (!options.tcp.address.empty()) {
+    RETURN_IF_ERROR(TlsAccess::Open(options.tcp.files, TellOfAccess).status());
+  }
+  return DiskKernelCatalog(options.kernels_dirs, WarnOfKernels).CheckFolders();
+}
+
 void Daemon::Reload() { impl_->Reload(); }
+
+void Daemon::Change(const DaemonOptions& options) { impl_->Change(options); }
+
+void Daemon::TellOfReload(const std::string& text, bool failed) {
+  impl_->TellOfReload(text, failed);
+}
 
 std::string Daemon::tcp_address() const { return impl_->tcp_address(); }
 

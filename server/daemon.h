@@ -57,6 +57,8 @@ struct TcpOptions {
   std::string address;     // "host:port", as ListenOnTcp; empty: not at all.
   TlsAccess::Files files;  // All of them with an address.
   std::chrono::milliseconds look_interval = TlsAccess::kInterval;
+  // As UserServers::Options::ping_after.
+  std::chrono::milliseconds ping_after{30000};
 };
 
 struct DaemonOptions {
@@ -93,6 +95,12 @@ struct DaemonOptions {
   std::string metrics_address = "";
   // nullptr: the system's. Outlives the daemon.
   Clock* clock = nullptr;
+  // Called each second in which every socket was seen to take connections, and
+  // with what people should know of the daemon's state; for a service manager
+  // (base/service_notify.h). Must not wait.
+  std::function<void()> alive = [] {};
+  std::function<void(const std::string&)> tell_state = [](const std::string&) {
+  };
 };
 
 class Daemon {
@@ -105,9 +113,23 @@ class Daemon {
       const DaemonStores& stores, const DaemonOptions& options);
   ~Daemon();  // Stops.
 
+  // Returns whether what the options name can be used, as far as that shows
+  // without a start. Errors: those of Start that are not about sockets or what
+  // is stored.
+  static absl::Status Check(const DaemonOptions& options);
+
   // Reads the kernel folders again, and who may come over TCP. What is queued
   // or runs keeps the kernels it began with.
   void Reload();
+
+  // Takes over what of `options` may change while it runs: default_budget_s,
+  // even_if_busy, generations_kept and top_ups. Thread-safe.
+  void Change(const DaemonOptions& options);
+
+  // Makes an event of a reload: `text` says what changed, or why nothing did.
+  // It is not logged: events that repeat soon are not, and who reloads wants to
+  // see each.
+  void TellOfReload(const std::string& text, bool failed);
 
   // Returns where it listens over TCP, with numbers; empty where it does not.
   std::string tcp_address() const;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <map>
@@ -24,6 +25,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/daemon_fixture.h"
+#include "tests/lib/freezing_relay.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/test_authority.h"
 
@@ -183,6 +185,11 @@ class DaemonAccessTest : public DaemonFixture {
   std::shared_ptr<grpc::Channel> TcpChannel(
       const std::optional<Identity>& identity,
       const TestAuthority& authority) const {
+    return TcpChannelTo(daemon_->tcp_address(), identity, authority);
+  }
+  static std::shared_ptr<grpc::Channel> TcpChannelTo(
+      const std::string& address, const std::optional<Identity>& identity,
+      const TestAuthority& authority) {
     namespace tls = grpc::experimental;
     std::vector<tls::IdentityKeyCertPair> pairs;
     if (identity) pairs.push_back({identity->key, identity->cert});
@@ -194,8 +201,8 @@ class DaemonAccessTest : public DaemonFixture {
     if (identity) options.watch_identity_key_cert_pairs();
     grpc::ChannelArguments own;
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    return grpc::CreateCustomChannel(daemon_->tcp_address(),
-                                     tls::TlsCredentials(options), own);
+    return grpc::CreateCustomChannel(address, tls::TlsCredentials(options),
+                                     own);
   }
   std::shared_ptr<grpc::Channel> TcpChannel(const std::string& role) const {
     return TcpChannel(Issue(authority_, role), authority_);
@@ -214,6 +221,13 @@ class DaemonAccessTest : public DaemonFixture {
   static grpc::Status GetStatus(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     return GetStatus(channel, &context);
+  }
+  int64_t Watchers() const {
+    grpc::ClientContext context;
+    v1::GetStatusResponse response;
+    v1::StatusService::NewStub(Channel("reader.sock"))
+        ->GetStatus(&context, v1::GetStatusRequest(), &response);
+    return response.watchers();
   }
   // The certificate that the daemon shows on a new connection.
   std::string ShownCertificate() const {
@@ -289,6 +303,29 @@ TEST_F(DaemonAccessTest, PlaintextOverTcpIsNotHeard) {
 TEST_F(DaemonAccessTest, AClientBelievesNoDaemonOfAForeignAuthority) {
   const auto channel = TcpChannel(Issue(authority_, "reader"), foreign_);
   EXPECT_EQ(GetStatus(channel).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(DaemonAccessTest, AReaderThatIsGoneWithoutAWordIsForgotten) {
+  daemon_->Stop();
+  DaemonOptions options = TcpOptionsOf();
+  options.tcp.ping_after = std::chrono::milliseconds(200);
+  StartDaemon(options);
+  const std::string address = daemon_->tcp_address();
+  testing::FreezingRelay relay(
+      static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  const auto stub = v1::TableService::NewStub(
+      TcpChannelTo(relay.address(), Issue(authority_, "reader"), authority_));
+  grpc::ClientContext context;
+  const auto watch = stub->WatchTables(&context, v1::WatchTablesRequest());
+  v1::WatchTablesResponse notice;
+  ASSERT_TRUE(watch->Read(&notice));
+  EXPECT_EQ(Watchers(), 1);
+  relay.Freeze();
+  for (int look = 0; look < 600 && Watchers() > 0; ++look) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_EQ(Watchers(), 0);
+  context.TryCancel();
 }
 
 TEST_F(DaemonAccessTest, ADenialSaysWhoMayNotCallWhat) {

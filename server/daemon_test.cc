@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -187,6 +189,17 @@ TEST_F(DaemonTest, StatusAndHealthSayThatNothingCanBeStored) {
   stores.facts.tend = state;
   DaemonOptions options = Options();
   options.store_look_interval = std::chrono::milliseconds(1);
+  // What the service manager is told.
+  std::mutex mutex;
+  std::string told;
+  options.tell_state = [&](const std::string& text) {
+    std::lock_guard lock(mutex);
+    told = text;
+  };
+  const auto last_state = [&] {
+    std::lock_guard lock(mutex);
+    return told;
+  };
   daemon_ = nullptr;
   daemon_ = Daemon::Start(stores, options).value();
   const auto status = Stub<v1::StatusService>("reader.sock");
@@ -204,11 +217,69 @@ TEST_F(DaemonTest, StatusAndHealthSayThatNothingCanBeStored) {
   *full = true;
   EXPECT_THAT(problem(), HasSubstr("free space"));
   EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 2; }));
-  EXPECT_EQ(health.Ask(""), 1);  // Tables are served.
+  for (const char* service : {"", "wavetune.ready", "wavetune.live"}) {
+    EXPECT_EQ(health.Ask(service), 1) << service;  // Tables are served.
+  }
+  EXPECT_THAT(last_state(), HasSubstr("free space"));
 
   *full = false;
   EXPECT_TRUE(WaitUntil([&] { return health.Ask("wavetune.store") == 1; }));
   EXPECT_EQ(problem(), "");
+  EXPECT_TRUE(WaitUntil([&] { return last_state() == "serves 0 tables"; }));
+  daemon_ = nullptr;  // It tells until then.
+}
+
+TEST_F(DaemonTest, GivesSignsOfLifeWhileItsSocketsTakeConnections) {
+  std::atomic<int> signs = 0;
+  DaemonOptions options = Options();
+  options.alive = [&signs] { ++signs; };
+  StartDaemon(options);
+  EXPECT_TRUE(WaitUntil([&] { return signs >= 2; }));
+  daemon_ = nullptr;
+  const int at_end = signs;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_EQ(signs, at_end);
+}
+
+TEST_F(DaemonTest, TakesOverWhatOfItsOptionsMayChange) {
+  const auto agent = Attach("CPU-1");
+  DaemonOptions options = Options();
+  options.even_if_busy = true;
+  daemon_->Change(options);
+  v1::ReprofileRequest request;
+  request.set_device_uuid("CPU-1");
+  v1::ReprofileResponse response;
+  ASSERT_TRUE(WaitUntil([&] {  // The greeting comes before it is known.
+    return Call(&v1::AdminService::Stub::Reprofile,
+                Stub<v1::AdminService>("admin.sock"), request, &response)
+        .ok();
+  }));
+  ASSERT_EQ(response.jobs_size(), 1);
+  EXPECT_TRUE(response.jobs(0).even_if_busy());
+}
+
+TEST_F(DaemonTest, AReloadIsAnEvent) {
+  StartDaemon();
+  daemon_->TellOfReload("budget is now 7", /*failed=*/false);
+  v1::ListEventsResponse response;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListEvents,
+                   Stub<v1::StatusService>("reader.sock"),
+                   v1::ListEventsRequest(), &response)
+                  .ok());
+  ASSERT_EQ(response.events_size(), 1);
+  EXPECT_EQ(response.events(0).kind(), v1::Event::CONFIG_RELOADED);
+  EXPECT_EQ(response.events(0).text(), "budget is now 7");
+  EXPECT_FALSE(response.events(0).warning());
+}
+
+TEST_F(DaemonTest, ChecksWhatItsOptionsName) {
+  EXPECT_TRUE(Daemon::Check(Options()).ok()) << Daemon::Check(Options());
+  DaemonOptions options = Options();
+  options.kernels_dirs = {"/no/such/folder"};
+  EXPECT_TRUE(absl::IsNotFound(Daemon::Check(options)));
+  options = Options();
+  options.tcp.address = "127.0.0.1:0";
+  EXPECT_TRUE(absl::IsInvalidArgument(Daemon::Check(options)));
 }
 
 TEST_F(DaemonTest, ASecondDaemonLeavesTheFirstOneAlone) {

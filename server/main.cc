@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
@@ -19,7 +21,9 @@
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/number_range.h"
+#include "base/option_sources.h"
 #include "base/process_signals.h"
+#include "base/service_notify.h"
 #include "base/socket_paths.h"
 #include "base/standard_output.h"
 #include "base/status_macros.h"
@@ -35,22 +39,34 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
+// What a reload takes over; the rest takes a restart.
+const std::vector<std::string>& Reloadable() {
+  static const std::vector<std::string> names = {
+      "log-level",   "log-format",  "budget",        "even-if-busy",
+      "generations", "auto-refine", "refine-budget", "refine-interval-hours"};
+  return names;
+}
+
 constexpr char kFooter[] = R"(
 Sockets: reader.sock (mode 0666: tables, decisions, status, usage), agent.sock and
 admin.sock (mode 0660). Clients connect to unix:<socket-dir>/reader.sock.
 Who runs native code should not administer: give agent.sock and admin.sock groups
 of their own (--agent-group, --admin-group); the daemon's user is in both.
 
-Environment: every option can be given as WAVETUNE_<OPTION>, for example
-WAVETUNE_SOCKET_DIR; the command line wins. Folders are separated by ':'.
+An option that is not on the command line is the environment's WAVETUNE_<OPTION>
+(as WAVETUNE_SOCKET_DIR; folders are separated by ':'), else that of the file of
+--config. The units use /etc/wavetune/wavetune.conf.
 
 Signals: TERM and INT stop it (a start at once, else in order; a second one at
-once); HUP has it read the kernel folders again.
+once); HUP has it read the kernel folders and the configuration again. Of this
+log-level, log-format, budget, even-if-busy, generations and what begins with
+auto-refine or refine- change at once, the rest at the next start: the log says so.
 
 Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
 
 Examples:
   wavetuned --store /var/lib/wavetune --kernels-dir /usr/share/wavetune/kernels
+  wavetuned --config /etc/wavetune/wavetune.conf --check-config
   wavetuned check --store /var/lib/wavetune
   wavetuned --store /tmp/wt/store --socket-dir /tmp/wt --kernels-dir kernels \
       --kernels-dir ~/my_kernels --log-level info
@@ -121,113 +137,87 @@ void Declare(CLI::App& app, Arguments& arguments) {
                        absl::StrCat("wavetuned ", WAVETUNE_VERSION));
   app.footer(kFooter);
   app.add_option("--store", arguments.store, "Folder of the store")
-      ->envname("WAVETUNE_STORE")
       ->capture_default_str();
   app.add_option("--socket-dir", arguments.socket_dir, "Folder of the sockets")
-      ->envname("WAVETUNE_SOCKET_DIR")
       ->capture_default_str();
   app.add_option("--reader-socket", arguments.reader_socket,
-                 "Reader socket, instead of <socket-dir>/reader.sock")
-      ->envname("WAVETUNE_READER_SOCKET");
+                 "Reader socket, instead of <socket-dir>/reader.sock");
   app.add_option("--agent-socket", arguments.agent_socket,
-                 "Agent socket, instead of <socket-dir>/agent.sock")
-      ->envname("WAVETUNE_AGENT_SOCKET");
+                 "Agent socket, instead of <socket-dir>/agent.sock");
   app.add_option("--admin-socket", arguments.admin_socket,
-                 "Admin socket, instead of <socket-dir>/admin.sock")
-      ->envname("WAVETUNE_ADMIN_SOCKET");
+                 "Admin socket, instead of <socket-dir>/admin.sock");
   app.add_option("--reader-group", arguments.reader_group,
                  "Group of the reader socket, which then has mode 0660; "
-                 "without it everybody may read")
-      ->envname("WAVETUNE_READER_GROUP");
+                 "without it everybody may read");
   app.add_option("--agent-group", arguments.agent_group,
-                 "Group of the agent socket, instead of the daemon's own")
-      ->envname("WAVETUNE_AGENT_GROUP");
+                 "Group of the agent socket, instead of the daemon's own");
   app.add_option("--admin-group", arguments.admin_group,
-                 "Group of the admin socket, instead of the daemon's own")
-      ->envname("WAVETUNE_ADMIN_GROUP");
+                 "Group of the admin socket, instead of the daemon's own");
   app.add_option("--listen-tcp", arguments.tcp.address,
                  "Listen at HOST:PORT too, for who shows a certificate; needs "
-                 "the next four. Without it nothing listens on TCP")
-      ->envname("WAVETUNE_LISTEN_TCP");
+                 "the next four. Without it nothing listens on TCP");
   app.add_option("--tls-cert", arguments.tcp.files.tls.cert,
                  "PEM file of the daemon's certificate, with the host names "
-                 "that clients connect to")
-      ->envname("WAVETUNE_TLS_CERT");
+                 "that clients connect to");
   app.add_option("--tls-key", arguments.tcp.files.tls.key,
-                 "PEM file of its key")
-      ->envname("WAVETUNE_TLS_KEY");
+                 "PEM file of its key");
   app.add_option("--tls-ca", arguments.tcp.files.tls.ca,
-                 "PEM file of the authorities whose clients are believed")
-      ->envname("WAVETUNE_TLS_CA");
+                 "PEM file of the authorities whose clients are believed");
   app.add_option("--authz-policy", arguments.tcp.files.policy,
                  "JSON file that says which certificate may call what; what "
-                 "no rule allows is denied")
-      ->envname("WAVETUNE_AUTHZ_POLICY");
+                 "no rule allows is denied");
   app.add_option("--metrics-address", arguments.metrics_address,
                  "HOST:PORT where Prometheus may ask for metrics over HTTP, "
-                 "for example 127.0.0.1:9478; without it nowhere")
-      ->envname("WAVETUNE_METRICS_ADDRESS");
+                 "for example 127.0.0.1:9478; without it nowhere");
   app.add_option("--kernels-dir", arguments.kernels_dirs,
                  "Folder with one folder per kernel; may be repeated")
-      ->envname("WAVETUNE_KERNELS_DIR")
       ->delimiter(':');
   app.add_option("--budget", arguments.budget_s,
                  "Device time per profiling job, in seconds")
-      ->envname("WAVETUNE_BUDGET")
       ->check(NumberIn(kBudgetRange))
       ->capture_default_str();
   app.add_flag("--even-if-busy", arguments.even_if_busy,
                "Profile also while others use a device, for machines that do "
-               "nothing else; jobs otherwise wait until nobody does")
-      ->envname("WAVETUNE_EVEN_IF_BUSY");
+               "nothing else; jobs otherwise wait until nobody does");
   app.add_option("--hot-wait", arguments.hot_wait_s,
                  "Seconds that a profile waits for a device to cool where its "
                  "class has no other, before it fails")
-      ->envname("WAVETUNE_HOT_WAIT")
       ->check(NumberIn({0, 1e6}))
       ->capture_default_str();
   app.add_option("--sample-limit-mib", arguments.sample_limit_mib,
                  "Space that samples may take, in MiB; 0: no limit")
-      ->envname("WAVETUNE_SAMPLE_LIMIT_MIB")
       ->check(NumberIn({0, 1e12}))
       ->capture_default_str();
   app.add_option("--generations", arguments.generations,
                  "Generations of samples kept per kernel and device class")
-      ->envname("WAVETUNE_GENERATIONS")
       ->check(NumberIn({1, 1000}))
       ->capture_default_str();
   DeclareRetention(app, arguments.retention);
   app.add_option("--backup-dir", arguments.backup_dir,
                  "Folder of the backups that `wavetune store backup` makes; "
-                 "without it none can be made while the daemon runs")
-      ->envname("WAVETUNE_BACKUP_DIR");
+                 "without it none can be made while the daemon runs");
   app.add_flag("--auto-refine,!--no-auto-refine", arguments.auto_refine,
                "Profile a little more by itself where more than 5 % of the "
                "decisions with a table are extrapolated or have a wide bound "
                "(--auto-refine=false: never)")
-      ->envname("WAVETUNE_AUTO_REFINE")
-      ->capture_default_str();
+      ->default_str("true");
   app.add_option("--refine-budget", arguments.refine_budget_s,
                  "Device time of such a top-up, in seconds")
-      ->envname("WAVETUNE_REFINE_BUDGET")
       ->check(NumberIn(kBudgetRange))
       ->capture_default_str();
   app.add_option("--refine-interval-hours", arguments.refine_interval_h,
                  "Least time between two top-ups of a kernel on a kind of "
                  "device, in hours")
-      ->envname("WAVETUNE_REFINE_INTERVAL_HOURS")
       ->check(NumberIn({0, 87600}))
       ->capture_default_str();
   app.add_flag(kEndWithStdin, arguments.end_with_stdin, kEndWithStdinHelp);
   app.add_option("--log-level", arguments.log_level,
                  "debug, info, warning or error")
-      ->envname("WAVETUNE_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->capture_default_str();
   app.add_option("--log-format", arguments.log_format,
                  "text, or json: an object a line with time, level, component "
                  "and message")
-      ->envname("WAVETUNE_LOG_FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
 }
@@ -246,10 +236,118 @@ std::string Or(const std::string& path, const std::string& otherwise) {
   return path.empty() ? otherwise : path;
 }
 
+absl::StatusOr<DaemonOptions> OptionsOf(const Arguments& arguments) {
+  DaemonOptions options;
+  const std::string& dir = arguments.socket_dir;
+  options.reader_socket = Or(arguments.reader_socket, dir + "/reader.sock");
+  options.agent_socket = Or(arguments.agent_socket, dir + "/agent.sock");
+  options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
+  ASSIGN_OR_RETURN(options.reader_group,
+                   GroupOf("--reader-group", arguments.reader_group));
+  ASSIGN_OR_RETURN(options.agent_group,
+                   GroupOf("--agent-group", arguments.agent_group));
+  ASSIGN_OR_RETURN(options.admin_group,
+                   GroupOf("--admin-group", arguments.admin_group));
+  options.tcp = arguments.tcp;
+  options.metrics_address = arguments.metrics_address;
+  options.kernels_dirs = arguments.kernels_dirs;
+  options.version = WAVETUNE_VERSION;
+  options.default_budget_s = arguments.budget_s;
+  options.even_if_busy = arguments.even_if_busy;
+  options.hot_wait_s = arguments.hot_wait_s;
+  options.generations_kept = arguments.generations;
+  options.backup_folder = arguments.backup_dir;
+  options.retention = arguments.retention;
+  options.profiling = ModelProfilingFunctions();
+  options.top_ups.enabled = arguments.auto_refine;
+  options.top_ups.budget_s = arguments.refine_budget_s;
+  options.top_ups.interval_s = arguments.refine_interval_h * 3600;
+  options.alive = NotifyAlive;
+  options.tell_state = [](const std::string& state) { NotifyState(state); };
+  return options;
+}
+
+// What was asked for: by the command line, the environment, and the file of
+// --config as it is now.
+struct Invocation {
+  Invocation() {
+    arguments.store = DefaultStore();
+    arguments.socket_dir = DefaultSocketDir();
+    Declare(app, arguments);
+    sources.emplace(app, "daemon", "WAVETUNE_",
+                    std::vector<std::string>{"end-with-stdin"});
+    DeclareMaintenance(app, &arguments.store, &maintenance);
+  }
+
+  void UseLogOptions() const {
+    SetLogLevel(*ParseLogLevel(arguments.log_level));
+    SetLogFormat(*ParseLogFormat(arguments.log_format));
+  }
+
+  Arguments arguments;
+  CLI::App app{"WaveTune daemon: tuning decisions for GPU kernels"};
+  std::optional<OptionSources> sources;
+  MaintenanceCommand maintenance;
+};
+
+// Reads the command line, environment and file anew.
+absl::StatusOr<std::unique_ptr<Invocation>> ReadAgain(int argc, char** argv) {
+  auto invocation = std::make_unique<Invocation>();
+  invocation->app.parse(argc, argv);  // As it did at the start.
+  RETURN_IF_ERROR(invocation->sources->ApplyFile());
+  return invocation;
+}
+
+// A daemon as it was invoked, and takes over what changes of it.
+class Reloads {
+ public:
+  Reloads(int argc, char** argv, const Invocation& first)
+      : argc_(argc), argv_(argv), values_(first.sources->Values()) {}
+
+  // Takes over what may change; what cannot be used changes nothing. Returns
+  // what there is to say of it.
+  absl::StatusOr<std::string> Reload(Daemon& daemon) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Invocation> now,
+                     ReadAgain(argc_, argv_));
+    ASSIGN_OR_RETURN(const DaemonOptions options, OptionsOf(now->arguments));
+    daemon.Change(options);
+    now->UseLogOptions();
+    std::map<std::string, std::string> values = now->sources->Values();
+    const ConfigChange change = CompareConfig(values_, values, Reloadable());
+    // What waits for a restart is told of at the next reload, too.
+    for (const std::string& name : change.taken) values_[name] = values[name];
+    return TextOf(change, values);
+  }
+
+ private:
+  const int argc_;
+  char** const argv_;
+  std::map<std::string, std::string> values_;  // In use.
+};
+
+// Reads everything again that may change.
+void Reload(Daemon& daemon, Reloads& reloads) {
+  NotifyReloading();
+  daemon.Reload();
+  const absl::StatusOr<std::string> change = reloads.Reload(daemon);
+  const std::string text =
+      change.ok()
+          ? absl::StrCat("has read the kernel folders again",
+                         change->empty() ? "" : "; configuration: ", *change)
+          : absl::StrCat("the configuration stays as it was: ",
+                         change.status().message());
+  Log(change.ok() ? LogLevel::kInfo : LogLevel::kError, "daemon", text);
+  daemon.TellOfReload(text, /*failed=*/!change.ok());
+  NotifyReady(change.ok() ? "serves" : "serves; a reload failed, see the log");
+}
+
 // Serves until a signal asks for the end.
-absl::Status Serve(const Arguments& arguments) {
+absl::Status Serve(const Arguments& arguments, Reloads reloads) {
   const uint64_t descriptors = RaiseDescriptorLimit();
   RETURN_IF_ERROR(CheckDescriptorLimit(descriptors));
+  ASSIGN_OR_RETURN(DaemonOptions options, OptionsOf(arguments));
+  RETURN_IF_ERROR(PrepareSocketDir(arguments.socket_dir));
+  NotifyState("opens its store");
   ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
                    RocksDbStore::Open({.path = arguments.store,
                                        .sample_limit_bytes =
@@ -266,33 +364,8 @@ absl::Status Serve(const Arguments& arguments) {
                   [&store] { return store->corrupt_entries(); },
                   [&store] { return store->WriteProblem(); },
                   [&store] { return store->Tend(); }};
-  DaemonOptions options;
-  const std::string& dir = arguments.socket_dir;
-  RETURN_IF_ERROR(PrepareSocketDir(dir));
-  options.reader_socket = Or(arguments.reader_socket, dir + "/reader.sock");
-  options.agent_socket = Or(arguments.agent_socket, dir + "/agent.sock");
-  options.admin_socket = Or(arguments.admin_socket, dir + "/admin.sock");
-  ASSIGN_OR_RETURN(options.reader_group,
-                   GroupOf("--reader-group", arguments.reader_group));
-  ASSIGN_OR_RETURN(options.agent_group,
-                   GroupOf("--agent-group", arguments.agent_group));
-  ASSIGN_OR_RETURN(options.admin_group,
-                   GroupOf("--admin-group", arguments.admin_group));
-  options.tcp = arguments.tcp;
-  options.metrics_address = arguments.metrics_address;
-  options.kernels_dirs = arguments.kernels_dirs;
-  options.version = WAVETUNE_VERSION;
   options.descriptors = descriptors;
-  options.default_budget_s = arguments.budget_s;
-  options.even_if_busy = arguments.even_if_busy;
-  options.hot_wait_s = arguments.hot_wait_s;
-  options.generations_kept = arguments.generations;
-  options.backup_folder = arguments.backup_dir;
-  options.retention = arguments.retention;
-  options.profiling = ModelProfilingFunctions();
-  options.top_ups.enabled = arguments.auto_refine;
-  options.top_ups.budget_s = arguments.refine_budget_s;
-  options.top_ups.interval_s = arguments.refine_interval_h * 3600;
+  NotifyState("loads tables");
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                    Daemon::Start(stores, options));
   Log(LogLevel::kInfo, "daemon",
@@ -300,11 +373,13 @@ absl::Status Serve(const Arguments& arguments) {
                    " serves on unix:", options.reader_socket,
                    daemon->tcp_address().empty() ? "" : " and, with TLS, on ",
                    daemon->tcp_address(), ", store ", arguments.store));
+  ProcessSignals::Keep();
+  NotifyReady("serves");
   while (ProcessSignals::Wait() == ProcessSignals::Asked::kReload) {
-    daemon->Reload();
-    Log(LogLevel::kInfo, "daemon", "has read the kernel folders again");
+    Reload(*daemon, reloads);
   }
   Log(LogLevel::kInfo, "daemon", "stops on request");
+  NotifyStopping();
   daemon->Stop();
   return absl::OkStatus();
 }
@@ -317,35 +392,49 @@ int Exit(const absl::Status& status) {
   return kExitFailed;
 }
 
+// --print-config and --check-config.
+absl::Status ShowConfig(const Invocation& invocation) {
+  if (invocation.sources->check()) {
+    ASSIGN_OR_RETURN(const DaemonOptions options,
+                     OptionsOf(invocation.arguments));
+    RETURN_IF_ERROR(Daemon::Check(options));
+  }
+  std::cout << (invocation.sources->print()
+                    ? invocation.sources->Text()
+                    : "the configuration can be used\n");
+  return FinishOutput(std::cout);
+}
+
 int Main(int argc, char** argv) {
   // Writing to a socket or pipe whose reader is gone is an error, not the end.
   signal(SIGPIPE, SIG_IGN);
   // So is a file that may not grow further (ulimit -f).
   signal(SIGXFSZ, SIG_IGN);
 
-  Arguments arguments;
-  arguments.store = DefaultStore();
-  arguments.socket_dir = DefaultSocketDir();
-  CLI::App app("WaveTune daemon: tuning decisions for GPU kernels");
-  Declare(app, arguments);
-  MaintenanceCommand maintenance;
-  DeclareMaintenance(app, &arguments.store, &maintenance);
+  Invocation invocation;
+  const Arguments& arguments = invocation.arguments;
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {     // CLI11 has no other way.
-    const bool wanted = app.exit(error) == 0;  // Help, or the version.
+    invocation.app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // CLI11 has no other way.
+    const bool wanted = invocation.app.exit(error) == 0;  // Help, or version.
     return wanted ? Exit(FinishOutput(std::cout)) : kExitUsage;
+  }
+  if (const absl::Status file = invocation.sources->ApplyFile(); !file.ok()) {
+    Exit(file);
+    return kExitUsage;
+  }
+  if (invocation.sources->print() || invocation.sources->check()) {
+    return Exit(ShowConfig(invocation));
   }
   if (arguments.store.empty()) {
     std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
     return kExitUsage;
   }
-  SetLogLevel(*ParseLogLevel(arguments.log_level));
-  SetLogFormat(*ParseLogFormat(arguments.log_format));
+  invocation.UseLogOptions();
   RouteLibraryLogs();
   // As by default: an ending signal ends maintenance at once.
-  if (maintenance) {
-    absl::Status status = maintenance();
+  if (invocation.maintenance) {
+    absl::Status status = invocation.maintenance();
     status.Update(FinishStandardOutput());
     return Exit(status);
   }
@@ -356,7 +445,7 @@ int Main(int argc, char** argv) {
   if (arguments.store == DefaultStore()) {
     std::filesystem::create_directories(store.parent_path(), ignored);
   }
-  return Exit(Serve(arguments));
+  return Exit(Serve(arguments, Reloads(argc, argv, invocation)));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Where decisions come from: WAVETUNE_MODE, table files, pins, manifests.
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -69,6 +70,26 @@ TEST_F(ClientModesTest, EveryDecisionSaysWhereItsTableCameFrom) {
   node_.Retire(table_.info.digest());
   options.table_file = "";
   EXPECT_EQ(origin(), TableOrigin::kDefaults);
+}
+
+TEST_F(ClientModesTest, CertificateFilesThatCannotBeReadLeaveWhatIsCached) {
+  Cache(table_);
+  for (const char* name :
+       {"WAVETUNE_TLS_CERT", "WAVETUNE_TLS_KEY", "WAVETUNE_TLS_CA"}) {
+    ::setenv(name, "/nowhere/x.pem", 1);
+  }
+  ClientOptions options = Options(ClientMode::kAuto);
+  options.endpoint = "localhost:9477";
+  const auto client = Client::Connect(options);
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_EQ((*client)->GetTuner("add").value().origin(), TableOrigin::kCache);
+  EXPECT_THAT(std::string((*client)->GetTuner("other").status().message()),
+              HasSubstr("/nowhere/x.pem"));
+  // A mistake in the environment is one of whoever calls.
+  ::unsetenv("WAVETUNE_TLS_KEY");
+  EXPECT_TRUE(absl::IsInvalidArgument(Client::Connect(options).status()));
+  ::unsetenv("WAVETUNE_TLS_CERT");
+  ::unsetenv("WAVETUNE_TLS_CA");
 }
 
 TEST_F(ClientModesTest, WhatTheDaemonRetiredDoesNotComeBackFromTheCache) {

@@ -41,6 +41,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
+  KeepAlive(endpoint, &arguments);
   return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 
@@ -156,30 +157,57 @@ class DaemonLink::Impl {
 };
 
 DaemonLink::DaemonLink(std::string endpoint, double timeout_s,
-                       std::unique_ptr<Impl> impl)
+                       bool may_use_grpc)
     : endpoint_(std::move(endpoint)),
-      plain_(endpoint_, timeout_s),
-      impl_(std::move(impl)) {}
+      timeout_s_(timeout_s),
+      may_use_grpc_(may_use_grpc),
+      plain_(endpoint_, timeout_s) {}
 
 DaemonLink::~DaemonLink() = default;
 
 absl::StatusOr<std::unique_ptr<DaemonLink>> DaemonLink::Open(
     const std::string& endpoint, double timeout_s) {
   WatchForForks();
-  if (grpc_is_the_parents.load(std::memory_order_relaxed)) {
-    return std::unique_ptr<DaemonLink>(
-        new DaemonLink(endpoint, timeout_s, nullptr));
+  const bool may_use_grpc =
+      !grpc_is_the_parents.load(std::memory_order_relaxed);
+  // A mistake in the environment, which no later look mends.
+  if (IsOverTcp(endpoint)) {
+    RETURN_IF_ERROR(TlsFilesFromEnvironment().status());
   }
-  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
-                   OpenChannel(endpoint));
-  if (channel == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("endpoint \"", endpoint,
+  std::unique_ptr<DaemonLink> link(
+      new DaemonLink(endpoint, timeout_s, may_use_grpc));
+  link->impl();
+  if (absl::IsInvalidArgument(link->problem_)) return link->problem_;
+  return link;
+}
+
+DaemonLink::Impl* DaemonLink::impl() const {
+  if (!may_use_grpc_ || born_ != ForkGeneration()) return nullptr;
+  std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  if (impl_ == nullptr && (problem_.ok() || now - tried_ >= kLookAgain)) {
+    tried_ = now;
+    TryToOpen();
+  }
+  return impl_.get();
+}
+
+void DaemonLink::TryToOpen() const {
+  const absl::StatusOr<std::shared_ptr<grpc::Channel>> channel =
+      OpenChannel(endpoint_);
+  if (!channel.ok()) {
+    problem_ = absl::UnavailableError(channel.status().message());
+    plain_.Refuse(problem_);
+    return;
+  }
+  if (*channel == nullptr) {
+    problem_ = absl::InvalidArgumentError(
+        absl::StrCat("endpoint \"", endpoint_,
                      "\" is not valid; give unix:/path/to/reader.sock"));
+    return;
   }
-  return std::unique_ptr<DaemonLink>(
-      new DaemonLink(endpoint, timeout_s,
-                     std::make_unique<Impl>(endpoint, channel, timeout_s)));
+  impl_ = std::make_unique<Impl>(endpoint_, *channel, timeout_s_);
+  if (cancelled_) impl_->Cancel();
 }
 
 absl::StatusOr<FetchedTable> DaemonLink::GetTable(
@@ -188,8 +216,8 @@ absl::StatusOr<FetchedTable> DaemonLink::GetTable(
       v1::GetTableResponse response,
       plain()
           ? plain_.Do<v1::GetTableResponse>("TableService/GetTable", request)
-          : impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTable,
-                      request));
+          : impl()->Do(impl()->tables(), &v1::TableService::Stub::GetTable,
+                       request));
   return FetchedTable{.info = std::move(*response.mutable_info()),
                       .payload = std::move(*response.mutable_payload())};
 }
@@ -198,16 +226,16 @@ absl::StatusOr<v1::ListDevicesResponse> DaemonLink::ListDevices() {
   const v1::ListDevicesRequest request;
   return plain() ? plain_.Do<v1::ListDevicesResponse>(
                        "StatusService/ListDevices", request)
-                 : impl_->Do(impl_->status(),
-                             &v1::StatusService::Stub::ListDevices, request);
+                 : impl()->Do(impl()->status(),
+                              &v1::StatusService::Stub::ListDevices, request);
 }
 
 absl::StatusOr<v1::ListKernelsResponse> DaemonLink::ListKernels() {
   const v1::ListKernelsRequest request;
   return plain() ? plain_.Do<v1::ListKernelsResponse>(
                        "StatusService/ListKernels", request)
-                 : impl_->Do(impl_->status(),
-                             &v1::StatusService::Stub::ListKernels, request);
+                 : impl()->Do(impl()->status(),
+                              &v1::StatusService::Stub::ListKernels, request);
 }
 
 absl::StatusOr<TableSet> DaemonLink::GetTableSet(const std::string& digest) {
@@ -217,8 +245,8 @@ absl::StatusOr<TableSet> DaemonLink::GetTableSet(const std::string& digest) {
       const v1::GetTableSetResponse response,
       plain() ? plain_.Do<v1::GetTableSetResponse>("TableService/GetTableSet",
                                                    request)
-              : impl_->Do(impl_->tables(), &v1::TableService::Stub::GetTableSet,
-                          request));
+              : impl()->Do(impl()->tables(),
+                           &v1::TableService::Stub::GetTableSet, request));
   TableSet set(
       TableSet::Tables(response.tables().begin(), response.tables().end()));
   if (set.Digest() != digest) {
@@ -238,8 +266,8 @@ absl::Status DaemonLink::AnnounceTableSet(const TableSet& set) {
                                           request)
         .status();
   }
-  return impl_
-      ->Do(impl_->tables(), &v1::TableService::Stub::AnnounceTableSet, request)
+  return impl()
+      ->Do(impl()->tables(), &v1::TableService::Stub::AnnounceTableSet, request)
       .status();
 }
 
@@ -248,8 +276,8 @@ absl::StatusOr<v1::AddWorkloadResponse> DaemonLink::AddWorkload(
   absl::StatusOr<v1::AddWorkloadResponse> response =
       plain() ? plain_.Do<v1::AddWorkloadResponse>(
                     "WorkloadService/AddWorkload", request)
-              : impl_->Do(impl_->workloads(),
-                          &v1::WorkloadService::Stub::AddWorkload, request);
+              : impl()->Do(impl()->workloads(),
+                           &v1::WorkloadService::Stub::AddWorkload, request);
   if (!absl::IsUnimplemented(response.status())) return response;
   return absl::FailedPreconditionError(
       absl::StrCat("the daemon at ", endpoint_,
@@ -274,27 +302,30 @@ absl::Status DaemonLink::WatchPlainly(const v1::WatchTablesRequest& request,
 absl::Status DaemonLink::WatchTables(const v1::WatchTablesRequest& request,
                                      const OnNotice& on_notice) {
   if (plain()) return WatchPlainly(request, on_notice);
-  Impl::Call call(impl_.get(), /*with_deadline=*/false);
-  const auto stream = impl_->tables().WatchTables(call.context(), request);
+  Impl::Call call(impl(), /*with_deadline=*/false);
+  const auto stream = impl()->tables().WatchTables(call.context(), request);
   v1::WatchTablesResponse notice;
   while (stream->Read(&notice)) {
     if (on_notice(notice)) continue;
     call.context()->TryCancel();
     break;
   }
-  const absl::Status status = impl_->Convert(stream->Finish());
+  const absl::Status status = impl()->Convert(stream->Finish());
   return status.ok() ? absl::UnavailableError("the daemon ended the watch")
                      : status;
 }
 
 std::unique_ptr<UsageSender> DaemonLink::MakeUsageSender() const {
   return plain() ? MakePlainUsageSender(endpoint_)
-                 : MakeGrpcUsageSender(impl_->channel());
+                 : MakeGrpcUsageSender(impl()->channel());
 }
 
 void DaemonLink::Cancel() {
   plain_.Cancel();
-  if (!plain()) impl_->Cancel();
+  if (born_ != ForkGeneration()) return;
+  std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  if (impl_ != nullptr) impl_->Cancel();
 }
 
 bool IsUnreachable(const absl::Status& status) {

@@ -9,9 +9,11 @@
 #ifndef WAVETUNE_CLIENT_SRC_DAEMON_LINK_H_
 #define WAVETUNE_CLIENT_SRC_DAEMON_LINK_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,11 +31,16 @@ namespace wavetune {
 
 class DaemonLink {
  public:
+  static constexpr std::chrono::seconds kLookAgain{5};
+
   // Returns whether to go on.
   using OnNotice = std::function<bool(const v1::WatchTablesResponse&)>;
 
-  // `endpoint` is a gRPC target. Does not connect yet. Errors: INVALID_ARGUMENT
-  // for something that is no target; as CredentialsFor.
+  // `endpoint` is a gRPC target. Does not connect yet. A daemon over TCP whose
+  // certificate files cannot be used here is one that cannot be reached: calls
+  // say why, and the files are looked at again every kLookAgain. Errors:
+  // INVALID_ARGUMENT for something that is no target, and as
+  // TlsFilesFromEnvironment.
   static absl::StatusOr<std::unique_ptr<DaemonLink>> Open(
       const std::string& endpoint, double timeout_s);
   ~DaemonLink();
@@ -65,19 +72,28 @@ class DaemonLink {
 
  private:
   class Impl;
-  DaemonLink(std::string endpoint, double timeout_s,
-             std::unique_ptr<Impl> impl);
+  DaemonLink(std::string endpoint, double timeout_s, bool may_use_grpc);
 
   absl::Status WatchPlainly(const v1::WatchTablesRequest& request,
                             const OnNotice& on_notice);
-  // Whether gRPC is the parent's, or may not be used at all.
-  bool plain() const { return impl_ == nullptr || born_ != ForkGeneration(); }
+  // Whether gRPC is the parent's, or cannot be used.
+  bool plain() const { return impl() == nullptr; }
+  // Returns nullptr for plain(); else what stays while the link does.
+  Impl* impl() const;
+  // Makes impl_, or notes why it cannot be. Holds mutex_.
+  void TryToOpen() const;
 
   const std::string endpoint_;
+  const double timeout_s_;
+  const bool may_use_grpc_;
   const uint32_t born_ = ForkGeneration();
-  PlainLink plain_;
-  const std::unique_ptr<Impl>
-      impl_;  // nullptr: made where gRPC cannot be used.
+  mutable PlainLink plain_;   // Refuses calls while impl_ cannot be made.
+  mutable std::mutex mutex_;  // Not in forked children: another generation.
+  // Guarded by mutex_. impl_ is made once.
+  mutable std::unique_ptr<Impl> impl_;
+  mutable absl::Status problem_;
+  mutable std::chrono::steady_clock::time_point tried_;
+  bool cancelled_ = false;
 };
 
 // The daemon cannot be asked; something else may answer.

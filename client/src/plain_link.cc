@@ -1,6 +1,7 @@
 #include "client/src/plain_link.h"
 
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/usage/grpc_usage_sender.h"
@@ -51,6 +52,7 @@ absl::Status PlainLink::Run(const char* method, const std::string& request,
   Http2Call call(endpoint_);
   {
     std::lock_guard lock(mutex_);
+    if (!refusal_.ok() && !cancelled_) return refusal_;
     running_.insert(&call);
     if (cancelled_) call.Cancel();
   }
@@ -65,6 +67,11 @@ void PlainLink::Cancel() {
   std::lock_guard lock(mutex_);
   cancelled_ = true;
   for (Http2Call* const call : running_) call->Cancel();
+}
+
+void PlainLink::Refuse(absl::Status why) {
+  std::lock_guard lock(mutex_);
+  refusal_ = std::move(why);
 }
 
 std::unique_ptr<UsageSender> MakePlainUsageSender(const std::string& endpoint) {

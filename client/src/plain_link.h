@@ -54,6 +54,9 @@ class PlainLink {
   // Ends all calls, now and from now on, as CANCELLED.
   void Cancel();
 
+  // From now on calls return this.
+  void Refuse(absl::Status why);
+
  private:
   absl::Status Run(const char* method, const std::string& request,
                    int64_t timeout_us, const Http2Call::OnMessage& on_message);
@@ -64,6 +67,7 @@ class PlainLink {
   // Guarded by mutex_.
   std::set<Http2Call*> running_;
   bool cancelled_ = false;
+  absl::Status refusal_;
 };
 
 // Returns what sends reports of use without gRPC.

@@ -7,8 +7,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/suggestion.h"
 #include "formats/manifest_text/lexer.h"
-#include "formats/manifest_text/suggestion.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "formats/manifest_text/suggestion.h"
+#include "base/suggestion.h"
 #include "model/kernel/expression_faults.h"
 
 namespace wavetune {

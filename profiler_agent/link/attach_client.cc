@@ -68,6 +68,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateChannel(
   // A fresh connection each time: the shared pool has a backoff of its own,
   // which grows to minutes while the daemon is away.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  KeepAlive(target, &arguments);
   return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 
@@ -124,6 +125,10 @@ absl::Status AttachOnce(const AttachClientOptions& options, ReportRelay& relay,
 }
 
 }  // namespace
+
+absl::Status CheckEndpoint(const std::string& endpoint) {
+  return CredentialsFor(GrpcTarget(endpoint)).status();
+}
 
 std::string GrpcTarget(const std::string& endpoint) {
   if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, ".")) {

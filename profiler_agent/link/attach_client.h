@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "profiler_agent/link/agent_stream.h"
 
 namespace wavetune {
@@ -29,6 +30,11 @@ struct AttachClientOptions {
 void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
                   const std::vector<std::unique_ptr<DeviceHost>>& hosts,
                   const std::stop_token& stop);
+
+// Returns whether an endpoint can be connected to as far as that shows here:
+// over TCP the files of TLS. Errors: as CredentialsFor
+// (formats/channel_credentials.h).
+absl::Status CheckEndpoint(const std::string& endpoint);
 
 // Returns the gRPC target of an endpoint: a plain path becomes "unix:path".
 std::string GrpcTarget(const std::string& endpoint);

@@ -306,8 +306,9 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;
-  record.budget_s =
-      request.budget_s > 0 ? request.budget_s : services_.default_budget_s;
+  record.budget_s = request.budget_s > 0
+                        ? request.budget_s
+                        : services_.settings->default_budget_s.load();
   record.samples_per_candidate = request.samples_per_candidate > 0
                                      ? request.samples_per_candidate
                                      : kDefaultSamplesPerCandidate;
@@ -328,7 +329,8 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
       SharedProblems(services_.workload_problems(kernel->spec));
   record.workload_problem_count =
       static_cast<int32_t>(record.workload_problems.get().size());
-  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
+  record.even_if_busy =
+      request.even_if_busy || services_.settings->even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
                 EnvironmentKey(pair.device)};
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
@@ -382,7 +384,8 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   record.kernel = request.kernel;
   record.device_uuid = request.device_uuid;
   record.by = request.by;
-  record.even_if_busy = request.even_if_busy || services_.even_if_busy;
+  record.even_if_busy =
+      request.even_if_busy || services_.settings->even_if_busy;
   record.total = static_cast<int64_t>(request.problems.size());
   record.created_at_us = services_.clock->NowUs();
   RETURN_IF_ERROR(CheckRoom());

@@ -254,10 +254,25 @@ TEST_F(JobQueueDeviceTest, AWaitingJobGoesOnWhenAskedToMeasureEvenIfBusy) {
 TEST_F(JobQueueDeviceTest, ADaemonMayMeasureEvenIfBusyByDefault) {
   device_.SetBusy("used by others");
   JobServices services = Services();
-  services.even_if_busy = true;
+  services.settings->even_if_busy = true;
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
   EXPECT_EQ(Run(queue).state, JobState::kSucceeded);
+}
+
+TEST_F(JobQueueDeviceTest, SettingsHoldForJobsThatAreQueuedAfterTheyChanged) {
+  JobServices services = Services();
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord before = queue.Reprofile({})->front();
+  EXPECT_EQ(before.budget_s, 60);
+  EXPECT_EQ(Wait(queue, before.id).state, JobState::kSucceeded);
+  services.settings->default_budget_s = 7;
+  services.settings->even_if_busy = true;
+  const JobRecord after = queue.Reprofile({})->front();
+  EXPECT_EQ(after.budget_s, 7);
+  EXPECT_TRUE(after.even_if_busy);
+  EXPECT_EQ(Wait(queue, after.id).state, JobState::kSucceeded);
 }
 
 TEST_F(JobQueueDeviceTest, RefittingWaitsForNobody) {

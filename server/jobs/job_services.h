@@ -15,6 +15,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/jobs/board_ratio.h"
 #include "server/jobs/device_leases.h"
+#include "server/jobs/job_settings.h"
 #include "server/jobs/measurement_executor.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/store/device_store.h"
@@ -34,10 +35,8 @@ struct JobServices {
   ProfilingFunctions profiling;
   // Hears of what goes wrong beside a job's own result.
   std::function<void(const std::string&)> warn = [](const std::string&) {};
-  // Device time per job where the request names none.
-  double default_budget_s = 60;
-  // Every job measures even while others use its device.
-  bool even_if_busy = false;
+  // Shared by all that have these services.
+  std::shared_ptr<JobSettings> settings = std::make_shared<JobSettings>();
   // How long a job waits for its device's agent, and for a device that is too
   // hot where its class has no other.
   double agent_wait_s = 600;
@@ -70,8 +69,6 @@ struct JobServices {
           [](const JobRecord&, const std::string&, const BoardRatio&) {};
   // Which job measures on which device; of all jobs.
   std::shared_ptr<DeviceLeases> leases = std::make_shared<DeviceLeases>();
-  // Generations of samples kept per kernel and device class.
-  int generations_kept = 3;
 };
 
 }  // namespace wavetune

@@ -677,7 +677,7 @@ absl::Status ProfilingJob::WithdrawIfFoundWrongSince(
 
 void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {
   const absl::Status pruned =
-      services_.samples->Prune(key, services_.generations_kept);
+      services_.samples->Prune(key, services_.settings->generations_kept);
   if (!pruned.ok()) {
     services_.warn(absl::StrCat("old samples of kernel ", key.kernel,
                                 " stay: ", pruned.message()));

@@ -3,8 +3,8 @@
 // All are files, and are read again while the daemon runs.
 //
 // What cannot be used never takes the place of what can: a pair that does not
-// belong together, or a policy that does not parse, is logged, and what was
-// read before stays.
+// belong together, a certificate that has expired or is not valid yet, or a
+// policy that does not parse, is logged, and what was read before stays.
 //
 //   ASSIGN_OR_RETURN(auto access, TlsAccess::Open(files, log));
 //   access->Look(absl::Now());  // Every kInterval.
@@ -66,7 +66,7 @@ class TlsAccess {
   TlsAccess(Files files, Tell tell);
 
   // Return what Look returns.
-  bool LookAtTls();
+  bool LookAtTls(absl::Time now);
   bool LookAtPolicy();
   void SayWhatExpires(absl::Time now);
   // Says `status` unless the last look said the same. Returns whether it is OK.

@@ -104,6 +104,36 @@ TEST_F(TlsAccessTest, HalfAPairNeverTakesThePlaceOfAGoodOne) {
   EXPECT_EQ(Key(), second_.key);
 }
 
+TEST_F(TlsAccessTest, WhatIsNotValidNowNeverTakesThePlaceOfWhatIs) {
+  using std::chrono::hours;
+  const Identity expired =
+      authority_.Issue({"DNS:localhost"}, {hours(-48), hours(-24)});
+  const Identity early =
+      authority_.Issue({"DNS:localhost"}, {hours(24), hours(48)});
+  WriteIdentity(expired);
+  Look();
+  Look();
+  EXPECT_EQ(Key(), first_.key);
+  EXPECT_THAT(said_, ElementsAre(AllOf(HasSubstr("has expired at"),
+                                       HasSubstr("stays in use"))));
+  WriteIdentity(early);
+  Look();
+  EXPECT_EQ(Key(), first_.key);
+  EXPECT_THAT(said_.back(), HasSubstr("is not valid before"));
+  // It is used as soon as it is valid.
+  access_->Look(absl::Now() + absl::Hours(25));
+  EXPECT_EQ(Key(), early.key);
+}
+
+TEST_F(TlsAccessTest, WhereNothingIsValidTheNewerPairIsUsed) {
+  using std::chrono::hours;
+  const absl::Time later =
+      access_->material().material->valid_until + absl::Hours(1);
+  WriteIdentity(second_);
+  access_->Look(later);
+  EXPECT_EQ(Key(), second_.key);
+}
+
 TEST_F(TlsAccessTest, WhatWasReadStaysWhereAFileIsGone) {
   for (const char* name : {"cert", "key", "ca", "policy"}) {
     std::filesystem::rename(folder_ / name, folder_ / "away");

@@ -53,10 +53,22 @@ int Milliseconds(std::chrono::milliseconds time) {
 
 using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-// Has `builder` take connections that Serve hands over to it.
+// How often clients may ask for a sign of life: ours do every 30 s.
+constexpr std::chrono::seconds kLeastPings{10};
+
+// Has `builder` take connections that Serve hands over to it, and notice peers
+// that are gone without a word.
 std::unique_ptr<Acceptor> AcceptWith(
     const std::shared_ptr<grpc::ServerCredentials>& credentials,
-    grpc::ServerBuilder* builder) {
+    std::chrono::milliseconds ping_after, grpc::ServerBuilder* builder) {
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                              Milliseconds(ping_after));
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                              Milliseconds(ping_after));
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder->AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      Milliseconds(kLeastPings));
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                               Milliseconds(kHandshake));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
@@ -105,11 +117,16 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
       builder.RegisterService(service.get());
     }
     if (credentials != nullptr) {
-      entry.acceptor = AcceptWith(credentials, &builder);
+      entry.acceptor = AcceptWith(credentials, options.ping_after, &builder);
     }
     entry.server = builder.BuildAndStart();
     if (entry.server == nullptr) {
       return absl::InternalError("gRPC starts no server: see the log");
+    }
+    // gRPC says that it serves as soon as it runs: whoever starts it knows
+    // when.
+    if (auto* health = entry.server->GetHealthCheckService()) {
+      health->SetServingStatus("", false);
     }
   }
   return servers;

@@ -58,10 +58,14 @@ class UserServers {
     // Says over gRPC which services and messages there are. Its streams have no
     // bounds of ours: for who is trusted alone.
     bool reflection = false;
+    // Over a network: a peer that is silent for so long is asked for a sign of
+    // life, and is gone where it gives none as long again.
+    std::chrono::milliseconds ping_after{30000};
   };
   using MakeServices = std::function<Services()>;
 
-  // Starts the servers, each with services of its own. With `credentials`
+  // Starts the servers, each with services of its own; grpc.health.v1 answers
+  // that none serves, until SetServing. With `credentials`
   // connections begin with their handshake, and are to be made anew now and
   // then; without, they are taken as they are. Errors: INTERNAL where gRPC
   // starts none.

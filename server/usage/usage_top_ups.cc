@@ -18,14 +18,28 @@ constexpr int32_t kMostDoublings = 5;
 }  // namespace
 
 UsageTopUps::UsageTopUps(Services services, Options options)
-    : services_(std::move(services)), options_(options) {}
+    : services_(std::move(services)), asked_(options), options_(options) {}
+
+void UsageTopUps::SetOptions(const Options& options) {
+  std::lock_guard lock(options_mutex_);
+  asked_ = options;
+}
+
+bool UsageTopUps::enabled() const {
+  std::lock_guard lock(options_mutex_);
+  return asked_.enabled;
+}
 
 std::optional<JobRecord> UsageTopUps::Consider(const std::string& kernel,
                                                const std::string& silicon_key) {
-  if (!options_.enabled) return std::nullopt;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Somebody considers already; the next report is not far.
   if (!lock.owns_lock()) return std::nullopt;
+  {
+    std::lock_guard options_lock(options_mutex_);
+    options_ = asked_;
+  }
+  if (!options_.enabled) return std::nullopt;
   const int64_t now_us = services_.clock->NowUs();
   const std::optional<UsageRecord> record =
       services_.ledger->FindCounts(kernel, silicon_key);

@@ -68,7 +68,10 @@ class UsageTopUps {
   std::optional<JobRecord> Consider(const std::string& kernel,
                                     const std::string& silicon_key);
 
-  bool enabled() const { return options_.enabled; }
+  // Holds from the next consideration on.
+  void SetOptions(const Options& options);
+
+  bool enabled() const;
 
  private:
   using Key = std::pair<std::string, std::string>;
@@ -89,8 +92,11 @@ class UsageTopUps {
   std::string ReasonFor(const UsageRecord& record) const;
 
   const Services services_;
-  const Options options_;
+  mutable std::mutex options_mutex_;
+  Options asked_;     // Guarded by options_mutex_.
   std::mutex mutex_;  // One consideration at a time.
+  // Guarded by mutex_: those of the last consideration.
+  Options options_;
   // Guarded by mutex_, and of kernels and silicon in the ledger alone: when a
   // job that could not be queued is tried again, and since when one is due.
   std::map<Key, int64_t> retry_at_us_;

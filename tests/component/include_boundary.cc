@@ -46,7 +46,9 @@ const Layer kBase = {
     // the logs of the two libraries that write their own.
     {"absl/", "openssl/", "fcntl.h", "sys/resource.h", "sys/socket.h",
      "sys/stat.h", "sys/un.h", "grp.h", "poll.h", "pwd.h", "signal.h",
-     "unistd.h", "google/protobuf/stubs/", "grpc/support/"}};
+     "unistd.h", "google/protobuf/stubs/", "grpc/support/",
+     // Options of programs, and what systemd is told.
+     "CLI/", "systemd/sd-daemon.h"}};
 const Layer kModel = {"model", {"model/", "base/"}, false, {"absl/"}};
 const Layer kFit = {"fit", {"fit/", "model/", "base/"}, false, {"absl/"}};
 const Layer kUsage = {"usage", {"usage/", "model/", "base/"}, false, {"absl/"}};

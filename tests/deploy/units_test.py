@@ -28,10 +28,18 @@ def groups_of(unit: str) -> set[str]:
     return {found["Group"], *found.get("SupplementaryGroups", "").split()}
 
 
-def option(unit: str, name: str) -> str:
-    """The value of an option in a unit's command; empty where it is not there."""
-    match = re.search(rf"--{name}[ =](\S+)", settings(unit)["ExecStart"])
+def configured(section: str, key: str) -> str:
+    """What deploy/wavetune.conf, which the units name, sets; empty where it does not."""
+    text = (DEPLOY / "wavetune.conf").read_text().split(f"[{section}]\n")[1].split("\n[")[0]
+    match = re.search(rf"(?m)^{key} = (.*)$", text)
     return match.group(1) if match else ""
+
+
+def exposure(unit: str) -> float:
+    """How exposed systemd-analyze calls a unit: 0 is not at all, 10 wholly."""
+    done = subprocess.run(["systemd-analyze", "security", "--offline=true", DEPLOY / "systemd" / unit],
+                          capture_output=True, text=True, check=False)
+    return float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout).group(1))
 
 
 def sysusers() -> list[list[str]]:
@@ -42,19 +50,19 @@ def sysusers() -> list[list[str]]:
 
 class UnitsTest(unittest.TestCase):
     def test_agents_and_admins_have_groups_of_their_own(self) -> None:
-        groups = [option("wavetuned.service", f"{role}-group") for role in ROLES]
+        groups = [configured("daemon", f"{role}-group") for role in ROLES]
         self.assertNotIn("", groups)
         self.assertEqual(len({*groups, settings("wavetuned.service")["Group"]}), 3, groups)
 
     def test_the_daemon_is_in_the_groups_that_it_gives_its_sockets_to(self) -> None:
         for role in ROLES:
-            group = option("wavetuned.service", f"{role}-group")
+            group = configured("daemon", f"{role}-group")
             self.assertIn(group, groups_of("wavetuned.service"))
 
     def test_the_agent_may_attach_and_not_administer(self) -> None:
         groups = groups_of("wavetune-agent.service")
-        self.assertIn(option("wavetuned.service", "agent-group"), groups)
-        self.assertNotIn(option("wavetuned.service", "admin-group"), groups)
+        self.assertIn(configured("daemon", "agent-group"), groups)
+        self.assertNotIn(configured("daemon", "admin-group"), groups)
         self.assertNotIn(settings("wavetuned.service")["Group"], groups)
 
     def test_every_user_and_group_is_made(self) -> None:
@@ -67,6 +75,34 @@ class UnitsTest(unittest.TestCase):
         members = {(words[1], words[2]) for words in sysusers() if words[0] == "m"}
         self.assertNotIn(("wavetune-agent", "wavetune"), members)
         self.assertNotIn(("wavetune-agent", "wavetune-admin"), members)
+
+
+    def test_the_units_make_the_folders_that_the_configuration_names(self) -> None:
+        self.assertEqual(configured("daemon", "store"), "/var/lib/" + settings("wavetuned.service")["StateDirectory"])
+        self.assertEqual(configured("daemon", "socket-dir"),
+                         "/run/" + settings("wavetuned.service")["RuntimeDirectory"])
+        self.assertEqual(configured("agent", "cache-dir"),
+                         "/var/cache/" + settings("wavetune-agent.service")["CacheDirectory"])
+        self.assertEqual(configured("agent", "endpoint"), "unix:///run/wavetune/agent.sock")
+
+    def test_both_tell_systemd_that_they_live_and_leave_the_node_to_others(self) -> None:
+        for unit in ("wavetuned.service", "wavetune-agent.service"):
+            found = settings(unit)
+            self.assertEqual(found["Type"], "notify")
+            for key in ("WatchdogSec", "CPUWeight", "IOWeight", "MemoryHigh", "MemoryMax"):
+                self.assertIn(key, found, unit)
+            self.assertEqual(found["UMask"], "0077")
+            self.assertIn("/etc/wavetune/wavetune.conf", found["ExecStart"])
+        self.assertEqual(settings("wavetuned.service")["StateDirectoryMode"], "0700")
+        self.assertEqual(settings("wavetuned.service")["RuntimeDirectoryPreserve"], "yes")
+        self.assertGreater(int(settings("wavetune-agent.service")["Nice"]), 0)
+
+
+@unittest.skipUnless(shutil.which("systemd-analyze"), "skipped: no systemd-analyze here")
+class SandboxTest(unittest.TestCase):
+    def test_the_daemon_can_do_little_and_the_agent_what_drivers_need(self) -> None:
+        self.assertLessEqual(exposure("wavetuned.service"), 1.0)
+        self.assertLessEqual(exposure("wavetune-agent.service"), 2.0)
 
 
 @unittest.skipUnless(shutil.which("systemd-sysusers"), "skipped: no systemd-sysusers here")

@@ -82,22 +82,35 @@ CertificatePtr Unsigned(const std::string& name, EVP_PKEY* key,
 }  // namespace
 
 struct TestAuthority::Secrets {
+  // `signer` is nullptr: itself.
+  static std::unique_ptr<Secrets> Make(const std::string& name,
+                                       const Secrets* signer) {
+    auto made = std::make_unique<Secrets>();
+    made->key = NewKey();
+    made->certificate = Unsigned(name, made->key.get(), Validity());
+    if (signer == nullptr) signer = made.get();
+    X509* const certificate = made->certificate.get();
+    X509_set_issuer_name(certificate,
+                         X509_get_subject_name(signer->certificate.get()));
+    Extend(certificate, NID_basic_constraints, "critical,CA:TRUE");
+    Extend(certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
+    Require(X509_sign(certificate, signer->key.get(), EVP_sha256()) > 0,
+            "signing");
+    return made;
+  }
+
   KeyPtr key;
   CertificatePtr certificate;
 };
 
 TestAuthority::TestAuthority(const std::string& name)
-    : secrets_(std::make_unique<Secrets>()) {
-  secrets_->key = NewKey();
-  secrets_->certificate = Unsigned(name, secrets_->key.get(), Validity());
-  X509* const certificate = secrets_->certificate.get();
-  X509_set_issuer_name(certificate, X509_get_subject_name(certificate));
-  Extend(certificate, NID_basic_constraints, "critical,CA:TRUE");
-  Extend(certificate, NID_key_usage, "critical,keyCertSign,cRLSign");
-  Require(X509_sign(certificate, secrets_->key.get(), EVP_sha256()) > 0,
-          "signing");
-  cert_ = PemOf(certificate);
-}
+    : secrets_(Secrets::Make(name, nullptr)),
+      cert_(PemOf(secrets_->certificate.get())) {}
+
+TestAuthority::TestAuthority(const std::string& name,
+                             const TestAuthority& signer)
+    : secrets_(Secrets::Make(name, signer.secrets_.get())),
+      cert_(PemOf(secrets_->certificate.get())) {}
 
 TestAuthority::~TestAuthority() = default;
 

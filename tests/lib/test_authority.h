@@ -29,6 +29,8 @@ class TestAuthority {
   };
 
   explicit TestAuthority(const std::string& name);
+  // One that `signer` vouches for.
+  TestAuthority(const std::string& name, const TestAuthority& signer);
   ~TestAuthority();
   TestAuthority(const TestAuthority&) = delete;
   TestAuthority& operator=(const TestAuthority&) = delete;

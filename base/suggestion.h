@@ -1,8 +1,8 @@
 // What a fault says of a word that is not known: the known one that was meant.
 //
 // Thread safety: pure functions.
-#ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_SUGGESTION_H_
-#define WAVETUNE_FORMATS_MANIFEST_TEXT_SUGGESTION_H_
+#ifndef WAVETUNE_BASE_SUGGESTION_H_
+#define WAVETUNE_BASE_SUGGESTION_H_
 
 #include <string>
 #include <vector>
@@ -20,4 +20,4 @@ std::string Suggestion(absl::string_view word,
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_FORMATS_MANIFEST_TEXT_SUGGESTION_H_
+#endif  // WAVETUNE_BASE_SUGGESTION_H_

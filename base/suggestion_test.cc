@@ -1,4 +1,4 @@
-#include "formats/manifest_text/suggestion.h"
+#include "base/suggestion.h"
 
 #include <string>
 #include <vector>

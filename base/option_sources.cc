@@ -1,0 +1,218 @@
+#include "base/option_sources.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "base/environment_variable.h"
+#include "base/status_macros.h"
+#include "base/suggestion.h"
+
+namespace wavetune {
+namespace {
+
+// Where comments begin in the text, for people.
+constexpr size_t kSourceColumn = 48;
+
+bool IsIn(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// "refine-budget" becomes "WAVETUNE_REFINE_BUDGET".
+std::string VariableOf(absl::string_view prefix, const std::string& name) {
+  return absl::StrCat(
+      prefix, absl::AsciiStrToUpper(absl::StrReplaceAll(name, {{"-", "_"}})));
+}
+
+// CLI11 writes a list's default as "[a,b]".
+std::vector<std::string> DefaultsOf(const CLI::Option& option) {
+  std::string text = option.get_default_str();
+  if (!absl::StartsWith(text, "[") || !absl::EndsWith(text, "]")) {
+    return {std::move(text)};
+  }
+  return absl::StrSplit(text.substr(1, text.size() - 2), ',');
+}
+
+std::vector<std::string> ValuesOf(const CLI::Option& option) {
+  return option.count() == 0 ? DefaultsOf(option) : option.results();
+}
+
+std::string Line(const std::string& name, const std::string& value,
+                 const std::string& source) {
+  std::string line = absl::StrCat(name, " =", value.empty() ? "" : " ", value);
+  const size_t spaces =
+      line.size() < kSourceColumn - 1 ? kSourceColumn - line.size() : size_t{1};
+  return absl::StrCat(line, std::string(spaces, ' '), "# ", source, "\n");
+}
+
+// A list that is one value elsewhere has a delimiter.
+bool TakesMany(const CLI::Option& option) {
+  return option.get_items_expected_max() > 1;
+}
+
+}  // namespace
+
+OptionSources::OptionSources(CLI::App& app, std::string section,
+                             absl::string_view prefix,
+                             const std::vector<std::string>& not_in_file)
+    : app_(app), section_(std::move(section)) {
+  const CLI::Option* const version = app.get_version_ptr();
+  for (CLI::Option* option :
+       app.get_options([](CLI::Option*) { return true; })) {
+    if (option == app.get_help_ptr() || option == version ||
+        option->get_lnames().empty()) {
+      continue;
+    }
+    const std::string& name = option->get_lnames().front();
+    if (IsIn(not_in_file, name)) continue;
+    if (option->get_envname().empty()) {
+      option->envname(VariableOf(prefix, name));
+    }
+    // CLI11 does not ask a flag's variable.
+    if (option->get_items_expected_max() == 0 &&
+        option->get_default_str().empty()) {
+      option->default_str("false");
+    }
+    taken_.push_back({name, option, ""});
+  }
+  app.add_option(
+         "--config", path_,
+         absl::StrCat("Configuration file, as ", kConfigPath, ": [", section_,
+                      "] with lines \"option = value\"; command line "
+                      "and environment win"))
+      ->envname(VariableOf(prefix, "config"));
+  app.add_flag("--print-config", print_,
+               "Print each option's value and where it comes from, then end");
+  app.add_flag("--check-config", check_,
+               "Say whether the configuration can be used, then end");
+}
+
+absl::Status OptionSources::ApplyFile() {
+  if (path_.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ConfigFile file,
+                   ReadConfigFile(path_, ConfigSections()));
+  const auto entries = file.sections.find(section_);
+  return entries == file.sections.end() ? absl::OkStatus()
+                                        : ApplyEntries(entries->second);
+}
+
+OptionSources::Taken* OptionSources::Find(const std::string& key) {
+  const auto found =
+      std::find_if(taken_.begin(), taken_.end(),
+                   [&key](const Taken& taken) { return taken.name == key; });
+  return found == taken_.end() ? nullptr : &*found;
+}
+
+absl::Status OptionSources::ApplyEntries(
+    const std::vector<ConfigEntry>& entries) {
+  std::map<std::string, std::vector<ConfigEntry>> by_key;
+  for (const ConfigEntry& entry : entries) by_key[entry.key].push_back(entry);
+  for (const auto& [key, values] : by_key) {
+    Taken* const taken = Find(key);
+    if (taken == nullptr) {
+      std::vector<std::string> known;
+      for (const Taken& other : taken_) known.push_back(other.name);
+      return absl::InvalidArgumentError(
+          absl::StrCat(path_, ":", values.front().line, ": [", section_,
+                       "] has no key ", key, Suggestion(key, known)));
+    }
+    RETURN_IF_ERROR(ApplyValues(*taken, values));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OptionSources::ApplyValues(
+    Taken& taken, const std::vector<ConfigEntry>& entries) {
+  const std::string at = absl::StrCat(path_, ":", entries.front().line);
+  CLI::Option& option = *taken.option;
+  if (entries.size() > 1 && !TakesMany(option)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ":", entries.back().line, ": ", taken.name,
+                     " stands twice, first in line ", entries.front().line));
+  }
+  const bool given = option.count() > 0;
+  const std::vector<std::string> before = option.results();
+  const auto give = [&option](const std::vector<std::string>& values) {
+    option.clear();
+    for (const std::string& value : values) option.add_result(value);
+    option.run_callback();
+  };
+  std::vector<std::string> values;
+  for (const ConfigEntry& entry : entries) values.push_back(entry.value);
+  absl::Status status;
+  try {
+    give(values);
+  } catch (const CLI::Error& error) {  // CLI11 has no other way.
+    status = absl::InvalidArgumentError(absl::StrCat(at, ": ", error.what()));
+  }
+  if (!given) {
+    taken.file_source = at;
+    return status;
+  }
+  give(before);  // It was judged only.
+  return status;
+}
+
+std::string OptionSources::SourceOf(const Taken& taken) const {
+  if (!taken.file_source.empty()) return taken.file_source;
+  if (taken.option->count() == 0) return "default";
+  const std::vector<CLI::Option*>& line = app_.parse_order();
+  const bool on_line =
+      std::find(line.begin(), line.end(), taken.option) != line.end();
+  return on_line ? absl::StrCat("--", taken.name) : taken.option->get_envname();
+}
+
+std::string OptionSources::Text() const {
+  std::string text = absl::StrCat("[", section_, "]\n");
+  for (const Taken& taken : taken_) {
+    for (const std::string& value : ValuesOf(*taken.option)) {
+      absl::StrAppend(&text, Line(taken.name, value, SourceOf(taken)));
+    }
+  }
+  return text;
+}
+
+std::map<std::string, std::string> OptionSources::Values() const {
+  std::map<std::string, std::string> values;
+  for (const Taken& taken : taken_) {
+    values[taken.name] = absl::StrJoin(ValuesOf(*taken.option), "\n");
+  }
+  return values;
+}
+
+ConfigChange CompareConfig(const std::map<std::string, std::string>& before,
+                           const std::map<std::string, std::string>& now,
+                           const std::vector<std::string>& reloadable) {
+  ConfigChange change;
+  for (const auto& [name, value] : now) {
+    const auto old = before.find(name);
+    if (old != before.end() && old->second == value) continue;
+    (IsIn(reloadable, name) ? change.taken : change.for_restart)
+        .push_back(name);
+  }
+  return change;
+}
+
+std::string TextOf(const ConfigChange& change,
+                   const std::map<std::string, std::string>& now) {
+  std::vector<std::string> parts;
+  for (const std::string& name : change.taken) {
+    const std::string& value = now.at(name);
+    parts.push_back(value.empty() ? absl::StrCat(name, " is not set any more")
+                                  : absl::StrCat(name, " is now ", value));
+  }
+  if (!change.for_restart.empty()) {
+    parts.push_back(absl::StrCat(
+        absl::StrJoin(change.for_restart, ", "),
+        change.for_restart.size() == 1 ? " takes" : " take", " a restart"));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+}  // namespace wavetune

@@ -1,0 +1,172 @@
+"""The manifests of deploy/kubernetes: they build, fit the schemas of Kubernetes, and say what they should.
+
+Needs kubectl (or kustomize), and PyPI for kubernetes-validate, which has the schemas; says why it skipped.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "deploy" / "kubernetes"
+OVERLAYS = ("base", "overlays/metrics", "overlays/device-plugin")
+# The oldest that is supported by its authors' packages, and a newer one.
+SCHEMAS = ("1.28", "1.31")
+VALIDATE = """
+import json, sys, yaml, kubernetes_validate
+found = []
+for document in yaml.safe_load_all(open(sys.argv[1])):
+    found.append(document)
+    if document["apiVersion"].startswith("monitoring.coreos.com/"):
+        continue  # Of another's definition.
+    for version in sys.argv[2:]:
+        kubernetes_validate.validate(document, version, strict=True)
+json.dump(found, sys.stdout)
+"""
+
+
+@functools.lru_cache(maxsize=None)
+def validator() -> str:
+    """A Python with kubernetes-validate; empty where it cannot be had."""
+    folder = tempfile.mkdtemp(prefix="wavetune-kubernetes-")
+    unittest.addModuleCleanup(shutil.rmtree, folder)
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
+    python = f"{folder}/bin/python"
+    got = subprocess.run(
+        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "kubernetes-validate", "pyyaml"],
+        capture_output=True, check=False, timeout=240)
+    return python if got.returncode == 0 else ""
+
+
+def builder() -> list[str]:
+    """The command that builds a kustomization; empty where there is none."""
+    if shutil.which("kustomize"):
+        return ["kustomize", "build"]
+    return ["kubectl", "kustomize"] if shutil.which("kubectl") else []
+
+
+@functools.lru_cache(maxsize=None)
+def built(overlay: str) -> list[dict[str, Any]]:
+    """The documents of an overlay; checked against the schemas."""
+    text = subprocess.run([*builder(), FOLDER / overlay], check=True, capture_output=True, text=True).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([validator(), "-c", VALIDATE, file.name, *SCHEMAS],
+                              capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{overlay}: {done.stderr.splitlines()[-1]}")
+    return json.loads(done.stdout)
+
+
+def one(overlay: str, kind: str) -> dict[str, Any]:
+    """The only document of a kind."""
+    (found,) = [document for document in built(overlay) if document["kind"] == kind]
+    return found
+
+
+def containers(overlay: str) -> dict[str, dict[str, Any]]:
+    """The containers of the pods, by name."""
+    pod = one(overlay, "DaemonSet")["spec"]["template"]["spec"]
+    return {container["name"]: container for container in pod["containers"]}
+
+
+def variables(container: dict[str, Any]) -> dict[str, str]:
+    """The environment of a container."""
+    return {variable["name"]: variable["value"] for variable in container.get("env", [])}
+
+
+@unittest.skipUnless(builder(), "skipped: neither kustomize nor kubectl here")
+class KubernetesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        if not validator():
+            self.skipTest("skipped: kubernetes-validate cannot be installed here")
+
+    def test_every_overlay_builds_and_fits_the_schemas(self) -> None:
+        for overlay in OVERLAYS:
+            self.assertEqual([document["metadata"].get("namespace", "wavetune") for document in built(overlay)],
+                             ["wavetune"] * len(built(overlay)))
+
+    def test_daemon_and_agent_are_users_of_their_own_with_no_right_to_spare(self) -> None:
+        users = set()
+        for overlay in OVERLAYS:
+            for container in containers(overlay).values():
+                context = container["securityContext"]
+                self.assertFalse(context["allowPrivilegeEscalation"])
+                self.assertTrue(context["readOnlyRootFilesystem"])
+                self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
+                users.add(context["runAsUser"])
+        script = (ROOT / "deploy" / "container" / "build_root.sh").read_text()
+        self.assertEqual(users, {890, 891})
+        for user in users:
+            self.assertIn(str(user), script)
+
+    def test_the_gpu_is_the_agents_alone(self) -> None:
+        self.assertEqual(variables(containers("base")["daemon"])["NVIDIA_VISIBLE_DEVICES"], "void")
+        self.assertEqual(variables(containers("base")["agent"])["NVIDIA_VISIBLE_DEVICES"], "all")
+        limits = containers("overlays/device-plugin")
+        self.assertEqual(limits["agent"]["resources"]["limits"]["nvidia.com/gpu"], 1)
+        self.assertNotIn("nvidia.com/gpu", limits["daemon"]["resources"]["limits"])
+        pod = one("overlays/device-plugin", "DaemonSet")["spec"]["template"]["spec"]
+        self.assertNotIn("runtimeClassName", pod)
+
+    def test_only_the_daemon_has_the_store_and_only_the_agent_the_programs(self) -> None:
+        mounts = {name: {mount["name"]: mount for mount in container["volumeMounts"]}
+                  for name, container in containers("base").items()}
+        self.assertEqual(set(mounts["daemon"]), {"sockets", "store", "config"})
+        self.assertEqual(set(mounts["agent"]), {"sockets", "programs", "temporary", "config"})
+        self.assertTrue(mounts["agent"]["sockets"]["readOnly"])
+        volumes = one("base", "DaemonSet")["spec"]["template"]["spec"]["volumes"]
+        self.assertIn({"name": "sockets", "hostPath": {"path": "/run/wavetune", "type": "DirectoryOrCreate"}}, volumes)
+
+    def test_probes_ask_for_what_the_daemon_serves(self) -> None:
+        daemon = containers("base")["daemon"]
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            command = daemon[probe]["exec"]["command"]
+            self.assertEqual(command, ["/usr/bin/wavetune", "--endpoint", "unix:/run/wavetune/reader.sock", "status"])
+
+    def test_the_configuration_is_what_the_containers_are_told(self) -> None:
+        config = one("base", "ConfigMap")
+        volumes = one("base", "DaemonSet")["spec"]["template"]["spec"]["volumes"]
+        self.assertIn(config["metadata"]["name"], [volume.get("configMap", {}).get("name") for volume in volumes])
+        for container in containers("base").values():
+            self.assertIn("/etc/wavetune/wavetune.conf", container["command"])
+            (mount,) = [mount for mount in container["volumeMounts"] if mount["name"] == "config"]
+            self.assertIn(mount["subPath"], config["data"])
+
+    @unittest.skipUnless("WAVETUNE_BIN_DIR" in os.environ, "skipped: WAVETUNE_BIN_DIR does not name the programs")
+    def test_the_programs_take_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "wavetune.conf")
+            path.write_text(one("base", "ConfigMap")["data"]["wavetune.conf"])
+            path.chmod(0o444)
+            for program in ("wavetuned", "wavetune-agent"):
+                done = subprocess.run(
+                    [pathlib.Path(os.environ["WAVETUNE_BIN_DIR"], program), "--config", path, "--print-config"],
+                    capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_prometheus_finds_the_metrics(self) -> None:
+        monitor, service = one("overlays/metrics", "ServiceMonitor"), one("overlays/metrics", "Service")
+        daemon = containers("overlays/metrics")["daemon"]
+        self.assertEqual(monitor["spec"]["selector"]["matchLabels"].items() - service["metadata"]["labels"].items(), set())
+        labels = one("overlays/metrics", "DaemonSet")["spec"]["template"]["metadata"]["labels"]
+        self.assertEqual(service["spec"]["selector"].items() - labels.items(), set())
+        (port,) = service["spec"]["ports"]
+        self.assertEqual([endpoint["port"] for endpoint in monitor["spec"]["endpoints"]], [port["name"]])
+        (own,) = daemon["ports"]
+        self.assertEqual(own["name"], port["targetPort"])
+        self.assertTrue(re.search(rf":{own['containerPort']}$", variables(daemon)["WAVETUNE_METRICS_ADDRESS"]))
+        self.assertNotIn("ports", containers("base")["daemon"])
+
+
+if __name__ == "__main__":
+    unittest.main()
