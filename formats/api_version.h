@@ -18,6 +18,11 @@ absl::Status CheckApiVersion(int32_t theirs, const char* peer = "peer",
                              const char* own = "this program",
                              int32_t ours = kApiVersion);
 
+// The same for a client and its daemon, which have less to agree on: equal
+// majors, any minors. 0, of a program from before these were exchanged, is OK.
+absl::Status CheckClientApiVersion(int32_t theirs, const char* peer,
+                                   const char* own, int32_t ours = kApiVersion);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_FORMATS_API_VERSION_H_

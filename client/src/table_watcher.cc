@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "formats/api_version.h"
+
 namespace wavetune {
 
 using Response = v1::WatchTablesResponse;
@@ -35,10 +37,13 @@ void TableWatcher::Run() {
     v1::WatchTablesRequest request;
     request.set_store_id(store_id_);
     request.set_from_revision(revision_);
+    request.set_api_version(kApiVersion);
     serving_.clear();
     has_snapshot_ = revision_ == 0;
-    const absl::Status ended = options_.watch(
+    foreign_ = absl::OkStatus();
+    absl::Status ended = options_.watch(
         request, [this](const Response& notice) { return Handle(notice); });
+    if (!foreign_.ok()) ended = foreign_;
     const bool was_synced = synced_.exchange(false);
     if (stopped()) return;
     // Once for each cut, not for each attempt.
@@ -67,6 +72,9 @@ bool TableWatcher::Handle(const Response& notice) {
       serving_.push_back(notice.table());
       return true;
     case Response::SYNCED:
+      foreign_ =
+          CheckClientApiVersion(notice.api_version(), "daemon", "client");
+      if (!foreign_.ok()) return false;
       dealt_with = HandleSynced();
       break;
     case Response::PROMOTED:

@@ -77,6 +77,7 @@ class TableWatcher {
   uint64_t revision_ = 0;
   std::vector<v1::TableInfo> serving_;  // Between the start and SYNCED.
   bool has_snapshot_ = false;           // The start is a snapshot.
+  absl::Status foreign_;  // Why this daemon's tables are not taken, if so.
 
   std::atomic<bool> synced_ = false;
   std::mutex mutex_;

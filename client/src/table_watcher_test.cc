@@ -172,6 +172,18 @@ TEST(TableWatcherTest, WhatCouldNotBeDealtWithIsHeardAgain) {
   EXPECT_THAT(script.requests(), ElementsAre("@0", "@0"));
 }
 
+TEST(TableWatcherTest, ADaemonOfAnotherMajorIsNotListenedTo) {
+  Response foreign = Notice(Response::SYNCED, 3);
+  foreign.set_api_version(2000);
+  Response older = Notice(Response::SYNCED, 3);  // Says no version.
+  Script script({{Notice(Response::SNAPSHOT, 3, "a"), foreign}, {older}});
+  EXPECT_THAT(
+      script.Play(),
+      ElementsAre("disconnected the daemon speaks API 2.0, the client API "
+                  "1.0: upgrade the client (majors must be equal)",
+                  "serving", "connected"));
+}
+
 TEST(TableWatcherTest, NoticesOfALaterVersionAreSkipped) {
   Script script({{Notice(static_cast<Response::Kind>(99), 5),
                   Notice(Response::SYNCED, 5)}});

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "formats/api_version.h"
 #include "formats/foreign_text.h"
 #include "server/rpc/record_proto.h"
 
@@ -262,6 +263,9 @@ TableNotice TableHandler::Notice(v1::WatchTablesResponse::Kind kind,
   notice->set_kind(kind);
   notice->set_revision(revision);
   notice->set_store_id(store_id_);
+  if (kind == v1::WatchTablesResponse::SYNCED) {
+    notice->set_api_version(kApiVersion);
+  }
   if (table != nullptr) {
     *notice->mutable_table() = InfoOf(*table, stale_reason);
   }

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "formats/api_version.h"
+#include "formats/status.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "server/rpc/bounded_call.h"
 #include "server/rpc/caller.h"
@@ -143,8 +145,12 @@ class TableService final : public RawTableService {
     auto reactor = std::make_shared<WatchTablesReactor>();
     if (reactor->Open(streams_, UserOf(peers_, *context))) {
       StartWith<v1::WatchTablesRequest>(
-          *reactor, *in, kFewWords,
-          [&](const auto& request) { reactor->Start(handler_, request); });
+          *reactor, *in, kFewWords, [&](const auto& request) {
+            const absl::Status known = CheckClientApiVersion(
+                request.api_version(), "client", "daemon");
+            if (known.ok()) return reactor->Start(handler_, request);
+            reactor->End(ToGrpcStatus(known));
+          });
     }
     return reactor.get();
   }
