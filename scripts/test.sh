@@ -23,12 +23,18 @@ build_and_test() {
   run_tests "$1"
 }
 
+# Fuzz targets for a minute each: under the sanitizers they find what tests cannot.
+build_and_test_asan() {
+  scripts/build.sh asan
+  WAVETUNE_FUZZ_SECONDS="${WAVETUNE_FUZZ_SECONDS:-60}" run_tests asan
+}
+
 stage install scripts/install_dependencies.sh
 stage sources check_sources_listed
 stage format check_format
 stage change check_change
 stage build scripts/build.sh ci
-stage asan build_and_test asan
+stage asan build_and_test_asan
 stage tsan build_and_test tsan
 # GCC's release build runs them in `tests`; both debug builds are in the soak.
 stage golden scripts/cross_golden.sh clang-release aarch64

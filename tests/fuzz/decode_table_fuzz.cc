@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
 #include "model/decide/compiled_table.h"
 #include "model/table/table_codec.h"
+#include "tests/fuzz/require.h"
 
 namespace wavetune {
 namespace {
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 // Of version 1.0, without unknown sections. The payload decoded, so that its
 // header is whole.

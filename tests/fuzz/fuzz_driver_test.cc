@@ -4,9 +4,9 @@
 //
 //   WAVETUNE_FUZZ_SECONDS=300 build/asan/bin/decode_table_fuzz_test
 //
-// runs mutations for that long instead of a fixed number, WAVETUNE_FUZZ_SEED=2
-// others than those of seed 1. What crashes is
-// written to <target>.crash in the current folder; put it into
+// runs mutations for that long instead of a fixed number, WAVETUNE_FUZZ_RUNS so
+// many of them, WAVETUNE_FUZZ_SEED=2 others than those of seed 1. What crashes
+// is written to <target>.crash in the current folder; put it into
 // tests/fuzz/corpus/<target> with the fix.
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,12 @@ namespace {
 
 using testing::Lcg;
 
-constexpr int kMutations = 20000;
+constexpr int64_t kMutations = 20000;
+
+int64_t NumberFrom(const char* variable, int64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::atoll(text) : otherwise;
+}
 
 // For the crash handler, which may not touch anything that allocates.
 const std::string* current_input = nullptr;
@@ -151,14 +156,13 @@ TEST(Fuzz, SeedsAndMutations) {
   SaveInputOnCrash();
   for (const std::string& seed : seeds) RunOne(seed);
 
-  const char* const seconds = std::getenv("WAVETUNE_FUZZ_SECONDS");
+  const int64_t seconds = NumberFrom("WAVETUNE_FUZZ_SECONDS", 0);
+  const int64_t most = NumberFrom("WAVETUNE_FUZZ_RUNS", kMutations);
   using Clock = std::chrono::steady_clock;
-  const auto end =
-      Clock::now() + std::chrono::seconds(seconds ? std::atoi(seconds) : 0);
-  const char* const seed_text = std::getenv("WAVETUNE_FUZZ_SEED");
-  Lcg random(seed_text ? static_cast<uint64_t>(std::atoll(seed_text)) : 1);
+  const auto end = Clock::now() + std::chrono::seconds(seconds);
+  Lcg random(static_cast<uint64_t>(NumberFrom("WAVETUNE_FUZZ_SEED", 1)));
   int64_t runs = 0;
-  while (seconds ? Clock::now() < end : runs < kMutations) {
+  while (seconds > 0 ? Clock::now() < end : runs < most) {
     RunOne(Mutate(random, seeds));
     ++runs;
   }

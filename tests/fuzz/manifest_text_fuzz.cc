@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -17,15 +15,10 @@
 #include "formats/manifest_text/text_parser.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/relation.h"
+#include "tests/fuzz/require.h"
 
 namespace wavetune {
 namespace {
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 const ManifestNames& Names() {
   static const auto* const names = [] {

@@ -3,8 +3,6 @@
 // under every split that divides them.
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -12,17 +10,12 @@
 #include "formats/workload/model_config.h"
 #include "formats/workload/model_layers.h"
 #include "formats/workload/token_counts.h"
+#include "tests/fuzz/require.h"
 
 namespace wavetune {
 namespace {
 
 constexpr int64_t kTokens = 37;
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 void CheckExperts(const MoeLayer& layer, const Parallelism& by) {
   Require(layer.local_experts * by.expert == layer.experts,
