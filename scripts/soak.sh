@@ -2,10 +2,11 @@
 # What is too long for scripts/test.sh: before a release, or overnight.
 #
 #   scripts/soak.sh            all stages
-#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz tsan_repeat golden_debug aarch64 python
-#                            benchmarks load hostile_machine hostile_user packages
+#   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
+#                            aarch64 python benchmarks load hostile_machine hostile_user packages
 #
-# WAVETUNE_FUZZ_SECONDS (default 300) is how long each *_fuzz_test runs.
+# WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
+# killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
 
 . "$(dirname "$0")/lib/common.sh"
 . "${repo_root}/scripts/lib/stages.sh"
@@ -47,16 +48,41 @@ sanitize_all() {
   build/asan/bin/evaluate_quality_test --gtest_brief=1
 }
 
+# Guided by coverage: libFuzzer, of Clang. What it finds is left in build/fuzz/found.
 run_fuzzers() {
-  build_asan
-  local fuzzer found=0
-  for fuzzer in build/asan/bin/*_fuzz_test; do
+  local corpus fuzzer name found=0
+  cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log >&2; die "configuring 'fuzz' failed"; }
+  cmake --build --preset fuzz -j "${jobs}" --target libfuzzers -- --quiet
+  for fuzzer in build/fuzz/bin/*_libfuzzer; do
     [ -x "${fuzzer}" ] || continue
     found=1
-    note "${fuzzer##*/}, ${WAVETUNE_FUZZ_SECONDS:-300} s"
-    WAVETUNE_FUZZ_SECONDS="${WAVETUNE_FUZZ_SECONDS:-300}" "${fuzzer}" --gtest_brief=1
+    name="${fuzzer##*/}"
+    name="${name%_libfuzzer}"
+    corpus="build/fuzz/found/${name}"
+    mkdir -p "${corpus}"
+    note "${name}: ${WAVETUNE_FUZZ_RUNS:-10000000} inputs"
+    "${fuzzer}" -runs="${WAVETUNE_FUZZ_RUNS:-10000000}" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/found/${name}-" "${corpus}" "tests/fuzz/corpus/${name}"
   done
-  [ "${found}" -eq 1 ] || die "no *_fuzz_test in build/asan/bin"
+  [ "${found}" -eq 1 ] || die "no *_libfuzzer in build/fuzz/bin"
+}
+
+run_kills() {
+  scripts/build.sh ci kill_test server_store_test
+  WAVETUNE_KILLS="${WAVETUNE_KILLS:-1000}" build/ci/bin/kill_test --gtest_brief=1
+  WAVETUNE_WRITE_POINTS=all build/ci/bin/server_store_test --gtest_filter='*WritePoints*' --gtest_brief=1
+}
+
+# An earlier version, built beside this one.
+run_skew() {
+  local older revision="${WAVETUNE_OLD_REVISION:-HEAD~100}"
+  scripts/build.sh dev wavetuned wavetune-agent wavetune
+  older="$(mktemp -d)"
+  git -c safe.directory='*' clone -q . "${older}/clone"
+  git -C "${older}/clone" checkout -q "$(git -c safe.directory='*' rev-parse "${revision}")"
+  (cd "${older}/clone" && scripts/build.sh dev wavetuned wavetune-agent wavetune)
+  WAVETUNE_OLD_BIN_DIR="${older}/clone/build/dev/bin" PYTHONPATH=tests/hostile /usr/bin/python3 tests/hostile/version_skew.py
+  rm -rf "${older}"
 }
 
 # Printed, not judged: budgets are read by a person, on a quiet machine.
@@ -120,6 +146,8 @@ stage repeat repeat_tests dev
 stage differential compare_decisions
 stage sanitize sanitize_all
 stage fuzz run_fuzzers
+stage kills run_kills
+stage skew run_skew
 stage tsan_repeat repeat_tests tsan
 stage golden_debug golden_debug
 stage aarch64 all_on_aarch64

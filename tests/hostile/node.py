@@ -75,7 +75,9 @@ def peak_memory_mib(pid):
 class Node:
     """Daemon and agent with a store, sockets, logs and caches in one folder, removed at the end."""
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, bins=None):
+        """`bins`: folders of programs that are not in BIN, by program: {"wavetuned": older / "bin"}."""
+        self.bins = bins or {}
         self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="wavetune-hostile-", dir="/tmp"))
         os.chmod(self.folder, 0o755)
         self.store = self.folder / "store"
@@ -116,8 +118,12 @@ class Node:
         self.processes.append(process)
         return process
 
+    def program(self, name):
+        """The path of one of the three programs."""
+        return self.bins.get(name, BIN) / name
+
     def start_daemon(self, *arguments, wait=True, **options):
-        self.daemon = self.start("daemon", [BIN / "wavetuned", "--store", self.store, "--socket-dir", self.folder,
+        self.daemon = self.start("daemon", [self.program("wavetuned"), "--store", self.store, "--socket-dir", self.folder,
                                             "--kernels-dir", self.kernels, "--log-level", "info", *arguments], **options)
         if wait:
             wait_until(lambda: self.daemon.poll() is not None or self.cli("status").returncode == 0, 60,
@@ -128,7 +134,7 @@ class Node:
     def start_agent(self, *arguments, wait=True, **options):
         defaults = {"--backends": "opencl", "--cache-dir": self.folder / "programs", "--prepare-workers": 2}
         unnamed = [part for name, value in defaults.items() if name not in arguments for part in (name, value)]
-        self.agent = self.start("agent", [BIN / "wavetune-agent", "--endpoint", self.folder / "agent.sock",
+        self.agent = self.start("agent", [self.program("wavetune-agent"), "--endpoint", self.folder / "agent.sock",
                                           *unnamed, *arguments], **options)
         if wait:
             wait_until(lambda: self.agent.poll() is not None
@@ -138,7 +144,7 @@ class Node:
 
     def cli(self, *arguments, timeout=240, environment=None, **options):
         """Runs `wavetune ARGUMENTS`; returns a CompletedProcess with text output."""
-        return subprocess.run([BIN / "wavetune", *map(str, arguments)], capture_output=True, timeout=timeout,
+        return subprocess.run([self.program("wavetune"), *map(str, arguments)], capture_output=True, timeout=timeout,
                               encoding="utf-8", errors="surrogateescape", stdin=subprocess.DEVNULL,
                               env={**os.environ, "WAVETUNE_ENDPOINT": self.socket(),
                                    "WAVETUNE_CACHE_DIR": str(self.folder / "tables"), **(environment or {})}, **options)

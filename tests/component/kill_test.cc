@@ -1,0 +1,192 @@
+// kill -9 at random moments while samples and tables are written: what the
+// daemon told a client stays, and the next one starts.
+//
+//   WAVETUNE_KILLS=1000 build/ci/bin/kill_test
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "grpcpp/grpcpp.h"
+#include "gtest/gtest.h"
+#include "proto/wavetune/v1/admin_service.grpc.pb.h"
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "server/store/rocksdb_store.h"
+#include "tests/lib/lcg.h"
+#include "tests/lib/node_fixture.h"
+
+namespace wavetune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kKills = 50;
+constexpr int kLongestRoundMs = 700;
+
+int WantedKills() {
+  const char* const text = std::getenv("WAVETUNE_KILLS");
+  return text != nullptr ? std::atoi(text) : kKills;
+}
+
+// What the daemon said is stored.
+struct Acknowledged {
+  uint64_t job = 0;
+  int64_t samples = 0;  // Of that job.
+  std::set<std::string> digests;
+  int64_t samples_of_all = 0;
+};
+
+// Profiles one kernel over and over, as an operator without patience would.
+class Operator {
+ public:
+  Operator(const std::string& admin, const std::string& reader,
+           Acknowledged* acknowledged)
+      : admin_(v1::AdminService::NewStub(Connect(admin))),
+        status_(v1::StatusService::NewStub(Connect(reader))),
+        acknowledged_(acknowledged),
+        thread_([this] { Work(); }) {}
+  ~Operator() {
+    ends_ = true;
+    thread_.join();
+  }
+
+ private:
+  static std::shared_ptr<grpc::Channel> Connect(const std::string& path) {
+    grpc::ChannelArguments own;  // A pooled one would wait before it retries.
+    own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel("unix:" + path,
+                                     grpc::InsecureChannelCredentials(), own);
+  }
+
+  // Until the daemon is gone.
+  void Work() {
+    while (!ends_) {
+      if (!running_ && !Queue()) return;
+      if (!Look()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  bool Queue() {
+    grpc::ClientContext context;
+    v1::ReprofileRequest request;
+    v1::ReprofileResponse response;
+    request.set_kernel("column_sum");
+    request.set_fresh(true);
+    // Other samples each time, so that the table is another one.
+    request.set_samples_per_candidate(8 + static_cast<int>(jobs_++ % 8));
+    request.set_reason("kill_test");
+    if (!admin_->Reprofile(&context, request, &response).ok()) return false;
+    if (response.jobs().empty()) return true;  // No device yet.
+    running_ = true;
+    if (acknowledged_->job == response.jobs(0).id()) return true;
+    acknowledged_->job = response.jobs(0).id();
+    acknowledged_->samples = 0;
+    return true;
+  }
+
+  bool Look() {
+    if (!running_) return true;
+    grpc::ClientContext context;
+    v1::GetJobRequest request;
+    v1::GetJobResponse response;
+    request.set_id(acknowledged_->job);
+    if (!status_->GetJob(&context, request, &response).ok()) return false;
+    const v1::JobInfo& job = response.job();
+    acknowledged_->samples_of_all +=
+        std::max<int64_t>(0, job.samples() - acknowledged_->samples);
+    acknowledged_->samples = std::max(acknowledged_->samples, job.samples());
+    if (job.finished_at_us() > 0) running_ = false;
+    if (!job.digest().empty()) acknowledged_->digests.insert(job.digest());
+    return true;
+  }
+
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+  std::unique_ptr<v1::StatusService::Stub> status_;
+  Acknowledged* const acknowledged_;
+  bool running_ = false;
+  uint64_t jobs_ = 0;
+  std::atomic<bool> ends_ = false;
+  std::thread thread_;
+};
+
+// A node whose device is a recording, so that a profile takes no second.
+class KillTest : public NodeFixture {
+ protected:
+  void SetUp() override {
+    WriteFile(Path("shapes.csv"), "n,k\n700,100\n");
+    AddKernel("column_sum");
+    StartDaemon();
+    StartAgent();
+    if (HasFatalFailure() || IsSkipped()) return;
+    const CliResult recorded =
+        Cli({"bench", "column_sum", "--shapes", Path("shapes.csv"), "--json",
+             "--record", Path("trace"), "--anchors", "30"});
+    ASSERT_EQ(recorded.exit_code, 0) << recorded.err;
+    ASSERT_EQ(agent().Stop(std::chrono::seconds(20)), 0);
+    ASSERT_EQ(daemon().Stop(std::chrono::seconds(20)), 0);
+    fs::remove_all(Path("kernels/column_sum"));
+    fs::copy(Path("trace"), Path("kernels/column_sum"));
+    StartDaemon();
+    StartReplay();
+  }
+
+  void StartReplay() {
+    StartAgent({"--replay-trace", Path("trace")}, "replay");
+  }
+
+  // In the store of a daemon that was killed.
+  void ExpectHolds(const Acknowledged& acknowledged) const {
+    const auto store = RocksDbStore::Open({.path = store_});
+    ASSERT_TRUE(store.ok()) << store.status();
+    for (const std::string& digest : acknowledged.digests) {
+      EXPECT_TRUE((*store)->tables().Get(digest).ok()) << digest;
+    }
+    if (!acknowledged.digests.empty()) {
+      EXPECT_EQ((*store)->tables().ListServing()->size(), 1u);
+    }
+    if (acknowledged.job == 0) return;
+    const auto job = (*store)->jobs().Get(acknowledged.job);
+    ASSERT_TRUE(job.ok()) << job.status();
+    if (acknowledged.samples == 0) return;
+    const auto set = (*store)->samples().Load(job->key, job->generation);
+    ASSERT_TRUE(set.ok()) << set.status();
+    EXPECT_GE(static_cast<int64_t>(set->samples.size()), acknowledged.samples);
+  }
+};
+
+TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
+  const int kills = WantedKills();
+  Acknowledged acknowledged;
+  Lcg random(20260101);
+  for (int round = 0; round < kills; ++round) {
+    {
+      const Operator busy(Path("admin.sock"), Path("reader.sock"),
+                          &acknowledged);
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(random.Below(kLongestRoundMs)));
+      daemon().Kill();
+    }
+    ExpectHolds(acknowledged);
+    // It flaps, too: one that lived would wait longer each time.
+    agent().Kill();
+    StartDaemon();
+    StartReplay();
+    if (HasFailure()) FAIL() << "after kill " << round + 1 << " of " << kills;
+  }
+  EXPECT_GT(acknowledged.samples_of_all, kills) << "too little was going on";
+  EXPECT_GT(acknowledged.digests.size(), 0u);
+  RecordProperty("kills", kills);
+  RecordProperty("samples", std::to_string(acknowledged.samples_of_all));
+  RecordProperty("tables", static_cast<int>(acknowledged.digests.size()));
+}
+
+}  // namespace
+}  // namespace wavetune::testing
