@@ -138,9 +138,10 @@ find "${root}/etc" "${root}/var" "${root}/usr" -xdev -name '*wavetune*' > "${wor
 took "made"
 
 note "install"
-mkdir -p "${root}/srv/packages" "${root}/srv/trace"
+mkdir -p "${root}/srv/packages" "${root}/srv/trace" "${root}/srv/kernels/gemm_bf16"
 cp -r "${work}/old" "${work}/new" "${root}/srv/packages"
 cp tests/data/h200/gemm_bf16/* "${root}/srv/trace"
+cp tests/data/h200/gemm_bf16/manifest.textproto "${root}/srv/kernels/gemm_bf16"
 chmod -R go-w "${root}/srv"
 apt_install old || die "it does not install: $(tail -n 3 "${work}/apt.log")"
 took "installed with $(grep -c '^Setting up' "${work}/apt.log") packages"
@@ -157,7 +158,8 @@ check "so can the agent's" in_root wavetune-agent --config /etc/wavetune/wavetun
 
 note "run"
 # A node without a GPU: a recorded one.
-sed -i 's|^\[agent\]|&\nbackends = replay\nreplay-trace = /srv/trace|' "${root}/etc/wavetune/wavetune.conf"
+sed -i -e 's|^\[agent\]|&\nbackends = replay\nreplay-trace = /srv/trace|' \
+  -e 's|^kernels-dir = .*|kernels-dir = /srv/kernels|' "${root}/etc/wavetune/wavetune.conf"
 start_services
 check "the store is the daemon's alone" test "$(stat -c %a "${root}/var/lib/wavetune")" = 700
 check "files of the store are" sh -c "! find '${root}/var/lib/wavetune' -perm /077 | grep -q ."
