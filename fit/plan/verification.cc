@@ -160,6 +160,9 @@ struct Tally {
   // Of points that lost more than noise, and of those that gained: by weight.
   double lost = 0;
   double gained = 0;
+  // Of latency / the best at the point, less one: by weight.
+  double lost_by_incumbent = 0;
+  double lost_by_chosen = 0;
   bool far_too_slow = false;  // A point lost more than any may.
   Verdict verdict;
 
@@ -178,6 +181,13 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
     const double against_incumbent =
         trio.incumbent->latency_us / trio.chosen->latency_us;
     weight += point.weight;
+    const double best_us =
+        std::min({trio.chosen->latency_us, trio.incumbent->latency_us,
+                  trio.default_sample->latency_us});
+    tally.lost_by_incumbent +=
+        point.weight * (trio.incumbent->latency_us / best_us - 1);
+    tally.lost_by_chosen +=
+        point.weight * (trio.chosen->latency_us / best_us - 1);
     log_incumbent += point.weight * std::log(against_incumbent);
     tally.with_incumbent += point.has_incumbent;
     if (point.has_default) {
@@ -201,6 +211,8 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   }
   if (tally.points > 0) {
     tally.verdict.geomean_vs_incumbent = std::exp(log_incumbent / weight);
+    tally.verdict.regret_incumbent = tally.lost_by_incumbent / weight;
+    tally.verdict.regret_chosen = tally.lost_by_chosen / weight;
   }
   if (tally.with_default > 0) {
     tally.verdict.geomean_vs_default = std::exp(log_default / standard_weight);
@@ -304,6 +316,9 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     }
     return verdict;
   }
+  verdict.incumbent_holds =
+      tally.with_incumbent == tally.points &&
+      verdict.geomean_vs_default / verdict.geomean_vs_incumbent >= 1 - kNoise;
   const std::string figures = Figures(tally);
   if (tally.with_incumbent > 0 && verdict.geomean_vs_incumbent < 1 - kNoise) {
     verdict.reason = "refused: slower than the incumbent: " + figures;

@@ -52,6 +52,15 @@ struct Verdict {
   double geomean_vs_incumbent = 1;
   double geomean_vs_default = 1;
   double worst_vs_incumbent = 1;
+  // Mean over the points of latency / the best of the three there, less one:
+  // of the incumbent (of the default where there is none) and of the new table.
+  // Negative: nothing was measured.
+  double regret_incumbent = -1;
+  double regret_chosen = -1;
+  // The incumbent was measured wherever the new table was, at half of the
+  // points at least, and is no slower than the default: whatever became of the
+  // new table, it was found to hold as it is now.
+  bool incumbent_holds = false;
 };
 
 // What nothing was compared with is not claimed to be beaten. Promotes only if

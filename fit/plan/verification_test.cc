@@ -70,6 +70,27 @@ TEST_F(JudgeTest, AnIncumbentThatIsAsGoodStays) {
   EXPECT_TRUE(Judge().promote) << Judge().reason;
 }
 
+TEST_F(JudgeTest, AnIncumbentHoldsThatIsNoSlowerThanTheDefault) {
+  AddPoint(120, 100, 110);
+  AddPoint(120, 100, 110);
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_TRUE(Judge().incumbent_holds);
+  plan_.points[0].has_incumbent = false;
+  EXPECT_FALSE(Judge().incumbent_holds);
+  plan_.points[0].has_incumbent = true;
+  AddPoint(120, 150, 110);
+  EXPECT_FALSE(Judge().incumbent_holds);
+}
+
+TEST_F(JudgeTest, RegretIsAgainstTheBestAtEachPoint) {
+  AddPoint(100, 120, 110);
+  AddPoint(100, 100, 80);
+  EXPECT_NEAR(Judge().regret_incumbent, (0.2 + 0.25) / 2, 1e-9);
+  EXPECT_NEAR(Judge().regret_chosen, (0 + 0.25) / 2, 1e-9);
+  measured_.clear();
+  EXPECT_LT(Judge().regret_chosen, 0);
+}
+
 TEST_F(JudgeTest, AStaleIncumbentGivesWayToWhatIsEqualUpToNoise) {
   AddPoint(100.5, 100, 100);
   AddPoint(100.5, 100, 100);

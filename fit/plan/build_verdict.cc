@@ -1,0 +1,67 @@
+#include "fit/plan/build_verdict.h"
+
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "fit/samples/sample_selection.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+namespace {
+
+constexpr double kSlower = 0.03;  // docs/decisions/0055.
+constexpr int kFewestProblems = 6;
+
+// Latency of what the table chooses, where that was measured.
+std::map<Problem, double> ChosenLatencies(const MeasuredBuild& build) {
+  std::map<Problem, double> latencies_us;
+  for (const Sample& sample : build.samples) {
+    if (sample.suspect || sample.throttled ||
+        !IsPlausibleLatency(sample.latency_us)) {
+      continue;
+    }
+    const Decision decision = build.table->Resolve(
+        build.table->SubTableIndex(sample.problem.specialisation),
+        sample.problem.View());
+    if (decision.configuration == sample.configuration) {
+      latencies_us[sample.problem] = sample.latency_us;
+    }
+  }
+  return latencies_us;
+}
+
+}  // namespace
+
+BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now) {
+  const std::map<Problem, double> then_us = ChosenLatencies(before);
+  std::vector<double> logs;
+  for (const auto& [problem, now_us] : ChosenLatencies(now)) {
+    const auto then = then_us.find(problem);
+    if (then != then_us.end()) logs.push_back(std::log(now_us / then->second));
+  }
+  BuildVerdict verdict{.problems = static_cast<int>(logs.size())};
+  if (verdict.problems < kFewestProblems) return verdict;
+  const double n = verdict.problems;
+  double sum = 0;
+  for (const double log : logs) sum += log;
+  const double mean = sum / n;
+  double squares = 0;
+  for (const double log : logs) squares += (log - mean) * (log - mean);
+  const double error = std::sqrt(squares / (n - 1) / n);
+  verdict.ratio = std::exp(mean);
+  verdict.slower = mean > std::log1p(kSlower) && mean > 2 * error;
+  if (verdict.slower) {
+    verdict.reason = absl::StrFormat(
+        "refused: the kernel as it is now is slower: what the new table "
+        "chooses "
+        "takes %.3f times as long as what the serving one chose with the "
+        "kernel "
+        "as it was (geometric mean over %d problems)",
+        verdict.ratio, verdict.problems);
+  }
+  return verdict;
+}
+
+}  // namespace wavetune

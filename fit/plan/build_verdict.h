@@ -1,0 +1,40 @@
+// BuildVerdict: whether a kernel became slower with another build of it (its
+// sources were edited, or the compiler is another one).
+//
+// Why beside verification: that compares two tables in the build that is there
+// now, and so promotes a table that makes the best of a worse build.
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_FIT_PLAN_BUILD_VERDICT_H_
+#define WAVETUNE_FIT_PLAN_BUILD_VERDICT_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "model/decide/compiled_table.h"
+#include "model/kernel/sample.h"
+
+namespace wavetune {
+
+// A table with the samples of the build that it was measured with.
+struct MeasuredBuild {
+  const CompiledTable* table = nullptr;
+  absl::Span<const Sample> samples;
+};
+
+struct BuildVerdict {
+  bool slower = false;
+  int problems = 0;    // That were compared.
+  double ratio = 1;    // Geometric mean of latency now / before.
+  std::string reason;  // Of a slower one; for people.
+};
+
+// Compares what each table chooses in its own build, at the problems where both
+// choices were measured; of a pair the last sound sample counts. Slower: by
+// more than 3 % and twice the standard error of the mean, at 6 problems or
+// more. Cannot fail.
+BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FIT_PLAN_BUILD_VERDICT_H_

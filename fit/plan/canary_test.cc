@@ -1,0 +1,206 @@
+#include "fit/plan/canary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fit/build/fit_table.h"
+#include "fit/plan/verification.h"
+#include "fit/testing/synthetic_device.h"
+#include "model/decide/compiled_table.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/mapping.h"
+#include "model/table/table_codec.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::SyntheticDevice;
+
+KernelSpec LayersOfDecodeAndPrefill() {
+  KernelSpec spec = testing::GemmSpec();
+  spec.representative_problems.clear();
+  for (const int64_t m : {1, 4, 12, 40, 100, 300, 1000}) {
+    for (const int64_t n : {576, 1536, 4096}) {
+      for (const int64_t k : {576, 2560}) {
+        spec.representative_problems.push_back(
+            {.problem = {.extents = {m, n, k}}});
+      }
+    }
+  }
+  return spec;
+}
+
+// One profile, which all tests read.
+struct Profiled {
+  Profiled()
+      : device(LayersOfDecodeAndPrefill(), {.multiprocessors = 132}),
+        input(testing::Profile(device, device.Input())),
+        table(CompiledTable::Create(EncodeTable(FitTable(input)->table).value())
+                  .value()) {}
+
+  const SyntheticDevice device;
+  const ProfileInput input;
+  const std::shared_ptr<const CompiledTable> table;
+};
+
+const Profiled& Before() {
+  static const Profiled& before = *new Profiled();
+  return before;
+}
+
+class CanaryTest : public ::testing::Test {
+ protected:
+  // How many times as long a pair takes as it did.
+  using Slower = std::function<double(const MeasureItem&)>;
+
+  static std::vector<CanaryPair> Plan(const CanaryLimits& limits = {}) {
+    return PlanCanary(
+        {.table = Before().table.get(), .before = Before().input.samples},
+        PlanVerification(Before().input, Before().table->table(), nullptr)
+            .items,
+        limits);
+  }
+
+  // Measured by a device with other noise.
+  static std::vector<Sample> Measure(const std::vector<CanaryPair>& pairs,
+                                     const Slower& slower) {
+    const SyntheticDevice now(LayersOfDecodeAndPrefill(),
+                              {.multiprocessors = 132, .seed = 2});
+    std::vector<Sample> measured;
+    for (const CanaryPair& pair : pairs) {
+      measured.push_back(now.Measure(pair.item));
+      measured.back().latency_us *= slower(pair.item);
+    }
+    return measured;
+  }
+
+  static DriftReport Judge(const Slower& slower) {
+    const std::vector<CanaryPair> pairs = Plan();
+    return JudgeCanary(pairs, Measure(pairs, slower));
+  }
+
+  static bool HasOneRow(const MeasureItem& item) {
+    return MapProblem(Before().table->table().sub_tables[0].mapping,
+                      item.problem.View(), item.configuration)
+               .rows == 1;
+  }
+
+  static int64_t TilesPerWave(const std::string&,
+                              const Configuration& configuration) {
+    for (const Candidate& candidate : Before().input.candidates[0]) {
+      if (candidate.configuration == configuration) {
+        return candidate.tiles_per_wave;
+      }
+    }
+    return 0;
+  }
+
+  static std::vector<Sample> Kept(const DriftReport& report) {
+    return KeptAfterDrift(Before().table->table(), report,
+                          Before().input.samples, TilesPerWave);
+  }
+};
+
+TEST_F(CanaryTest, AsksForPairsOfThePortfolioThatWereMeasuredBefore) {
+  const std::vector<CanaryPair> pairs = Plan();
+  EXPECT_THAT(pairs, SizeIs(64));
+  std::set<std::string> regimes;
+  std::set<std::pair<Configuration, Problem>> distinct;
+  const std::vector<TableCandidate>& portfolio =
+      Before().table->table().sub_tables[0].portfolio;
+  for (const CanaryPair& pair : pairs) {
+    regimes.insert(pair.regime);
+    distinct.emplace(pair.item.configuration, pair.item.problem);
+    EXPECT_TRUE(std::any_of(
+        portfolio.begin(), portfolio.end(), [&](const TableCandidate& member) {
+          return member.configuration == pair.item.configuration;
+        }));
+    EXPECT_GT(pair.before.latency_us, 0);
+  }
+  EXPECT_THAT(distinct, SizeIs(64));
+  EXPECT_GT(regimes.size(), 2U);
+  EXPECT_THAT(Plan({.pairs = 20}), SizeIs(20));
+}
+
+TEST_F(CanaryTest, KeepsToItsTime) {
+  double time_us = 0;
+  for (const CanaryPair& pair : Plan({.device_time_us = 50e3})) {
+    time_us += pair.before.device_time_us;
+  }
+  EXPECT_LE(time_us, 50e3);
+}
+
+TEST_F(CanaryTest, AsksForNothingWhereNothingWasMeasured) {
+  EXPECT_THAT(PlanCanary({.table = Before().table.get()}, {}), IsEmpty());
+}
+
+TEST_F(CanaryTest, CarriesOverWhatIsAsItWas) {
+  const DriftReport report = Judge([](const MeasureItem&) { return 1; });
+  EXPECT_EQ(report.action, DriftAction::kCarryOver) << report.reason;
+  EXPECT_EQ(report.overall_ratio, 1);
+  EXPECT_THAT(report.reason, HasSubstr("64 pairs"));
+  EXPECT_THAT(Kept(report), Not(IsEmpty()));
+}
+
+TEST_F(CanaryTest, RefitsWithAllSamplesWhereAllBecameSlowerAlike) {
+  const DriftReport report = Judge([](const MeasureItem&) { return 1.2; });
+  EXPECT_EQ(report.action, DriftAction::kRefit) << report.reason;
+  EXPECT_NEAR(report.overall_ratio, 1.2, 0.02);
+  for (const DriftRegime& regime : report.regimes) {
+    EXPECT_FALSE(regime.drifted) << regime.name;
+  }
+  const std::vector<Sample> kept = Kept(report);
+  ASSERT_EQ(kept.size(), Before().input.samples.size());
+  EXPECT_EQ(kept[0].latency_us,
+            Before().input.samples[0].latency_us * report.overall_ratio);
+  EXPECT_EQ(kept[0].device_time_us, 0);
+}
+
+TEST_F(CanaryTest, RefitsTheRegimeThatDrifted) {
+  const DriftReport report =
+      Judge([](const MeasureItem& item) { return HasOneRow(item) ? 1.3 : 1; });
+  EXPECT_EQ(report.action, DriftAction::kRefit) << report.reason;
+  EXPECT_EQ(report.overall_ratio, 1);
+  ASSERT_THAT(report.regimes, Not(IsEmpty()));
+  EXPECT_THAT(report.regimes[0].name, HasSubstr("one row of tiles"));
+  EXPECT_NEAR(report.regimes[0].median_ratio, 1.3, 0.05);
+  const std::vector<Sample> kept = Kept(report);
+  EXPECT_THAT(kept, Not(IsEmpty()));
+  EXPECT_LT(kept.size(), Before().input.samples.size());
+  for (const Sample& sample : kept) {
+    EXPECT_FALSE(HasOneRow({sample.configuration, sample.problem}));
+  }
+}
+
+TEST_F(CanaryTest, ProfilesWhereConfigurationsChangedOnTheirOwn) {
+  const DriftReport report = Judge([](const MeasureItem& item) {
+    return item.configuration[0] == 64 ? 1.5 : 1;
+  });
+  EXPECT_EQ(report.action, DriftAction::kProfile) << report.reason;
+}
+
+TEST_F(CanaryTest, ProfilesWhereTooFewPairsCouldBeMeasured) {
+  const std::vector<CanaryPair> pairs = Plan();
+  std::vector<Sample> measured =
+      Measure(pairs, [](const MeasureItem&) { return 1; });
+  for (size_t i = 7; i < measured.size(); ++i) measured[i].throttled = true;
+  const DriftReport report = JudgeCanary(pairs, measured);
+  EXPECT_EQ(report.action, DriftAction::kProfile);
+  EXPECT_THAT(report.reason, HasSubstr("7 pairs"));
+  EXPECT_EQ(JudgeCanary({}, {}).action, DriftAction::kProfile);
+}
+
+}  // namespace
+}  // namespace wavetune
