@@ -48,6 +48,7 @@ class FakeDaemon : public StatusReader,
   // What was asked.
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
+  std::vector<v1::PlannedJob> planned;
   std::vector<v1::ReprofileRequest> reprofile_requests;  // All of them.
   v1::ListEventsRequest events_request;
   v1::WatchEventsRequest watch_events_request;
@@ -171,6 +172,7 @@ class FakeDaemon : public StatusReader,
     reprofile_requests.push_back(request);
     v1::ReprofileResponse response;
     for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
+    for (const v1::PlannedJob& job : planned) *response.add_planned() = job;
     return Answer(response);
   }
   absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {

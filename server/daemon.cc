@@ -39,6 +39,7 @@
 #include "server/catalog/table_judge.h"
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
+#include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
 #include "server/metrics/metrics_endpoint.h"
@@ -252,6 +253,12 @@ class Daemon::Impl {
             WarnOfUsage),
         workloads_(stores.workloads, clock_, absl::StrCat(::geteuid())),
         jobs_(MakeJobServices(stores)),
+        drift_({.tables = &tables_,
+                .kernels = &kernels_,
+                .executors = &devices_,
+                .jobs = &jobs_,
+                .clock = clock_,
+                .warn = Warn}),
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
@@ -326,6 +333,7 @@ class Daemon::Impl {
       kernels_.Refresh();
       staleness_.Look();
       events_.TellHeldBack();
+      if (options_.auto_drift) drift_.Look();
       ExpectDefaultFaults();
       size_t ended = 0;
       for (StreamSet* streams : AllStreams()) ended += streams->TakeEnded();
@@ -556,6 +564,9 @@ class Daemon::Impl {
       activity_.Add(job);
       events_.Record(EventOf(job));
     };
+    services.canary_judged = [this](const JobRecord& job) {
+      events_.Record(CanaryEvent(job));
+    };
     services.table_refused = [this](const RejectedTable& table) {
       events_.Record(EventOf(table));
     };
@@ -746,6 +757,7 @@ class Daemon::Impl {
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
   JobQueue jobs_;
+  DriftWatch drift_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
   TableJudge judge_;

@@ -89,6 +89,7 @@ struct DaemonOptions {
   // Where backups go that an admin asks for; empty: none can be asked for.
   std::string backup_folder;
   UsageTopUps::Options top_ups;  // When top-ups are queued.
+  bool auto_drift = false;       // Tables that became stale are judged anew.
   // Files that the process may open (RaiseDescriptorLimit): bounds connections.
   uint64_t descriptors = 65536;
   // Where Prometheus may ask over HTTP, as MetricsEndpoint; empty: nowhere.

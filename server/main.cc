@@ -93,6 +93,7 @@ struct Arguments {
   RetentionLimits retention;
   bool auto_refine = true;
   double refine_budget_s = 20;
+  bool auto_drift = true;
   double refine_interval_h = 6;
   std::string log_level = "warning";
   std::string log_format = "text";
@@ -201,6 +202,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
                "decisions with a table are extrapolated or have a wide bound "
                "(--auto-refine=false: never)")
       ->default_str("true");
+  app.add_flag("--auto-drift,!--no-auto-drift", arguments.auto_drift,
+               "Judge a table by itself where its device came back with "
+               "another driver, runtime or power limit: a canary, then carry "
+               "over, refit or profile (--auto-drift=false: never)")
+      ->default_str("true");
   app.add_option("--refine-budget", arguments.refine_budget_s,
                  "Device time of such a top-up, in seconds")
       ->check(NumberIn(kBudgetRange))
@@ -259,6 +265,7 @@ absl::StatusOr<DaemonOptions> OptionsOf(const Arguments& arguments) {
   options.backup_folder = arguments.backup_dir;
   options.retention = arguments.retention;
   options.profiling = ModelProfilingFunctions();
+  options.auto_drift = arguments.auto_drift;
   options.top_ups.enabled = arguments.auto_refine;
   options.top_ups.budget_s = arguments.refine_budget_s;
   options.top_ups.interval_s = arguments.refine_interval_h * 3600;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/drift_text.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
 #include "cli/format.h"
@@ -86,6 +87,7 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
       << "finished     " << FormatTime(job.finished_at_us()) << "\n";
   if (!job.digest().empty()) out << "table        " << job.digest() << "\n";
   if (!job.message().empty()) out << "message      " << job.message() << "\n";
+  PrintDrift(out, job);
   for (const std::string& note : job.notes())
     out << "note         " << note << "\n";
   if (job.used_problems() > 0) {

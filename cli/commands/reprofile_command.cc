@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/drift_text.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
 #include "cli/format.h"
@@ -33,6 +34,9 @@ struct ReprofileOptions {
   bool fresh = false;
   bool even_if_busy = false;
   bool promote_although_wrong = false;
+  bool promote_although_slower = false;
+  bool drift = false;
+  bool dry_run = false;
   int samples_per_candidate = 0;
   int portfolio_size = 0;
   bool wait = false;
@@ -51,6 +55,9 @@ v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
   request.set_fresh(options.fresh);
   request.set_even_if_busy(options.even_if_busy);
   request.set_promote_although_wrong(options.promote_although_wrong);
+  request.set_promote_although_slower(options.promote_although_slower);
+  request.set_drift(options.drift);
+  request.set_dry_run(options.dry_run);
   request.set_samples_per_candidate(options.samples_per_candidate);
   request.set_portfolio_size(options.portfolio_size);
   return request;
@@ -65,6 +72,7 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
   if (!job.message().empty()) out << "\n  " << job.message();
   for (const std::string& note : job.notes()) out << "\n  note: " << note;
   out << "\n";
+  PrintDrift(out, job);
 }
 
 // Returns the kernels to profile; an empty name means all.
@@ -85,39 +93,63 @@ absl::StatusOr<std::vector<std::string>> KernelsFor(
       options.workload, "; these do: ", absl::StrJoin(serving, ", ")));
 }
 
-// Queues profiling of each kernel. A kernel that is not for this node's devices
-// is said and left out where another one is queued.
-absl::StatusOr<std::vector<v1::JobInfo>> Queue(
-    CommandContext& context, DaemonConnection& daemon,
-    const ReprofileOptions& options) {
+// Queues profiling of each kernel, or asks what would be done. A kernel that is
+// not for this node's devices is said and left out where another one is queued.
+absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
+                                            DaemonConnection& daemon,
+                                            const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> kernels,
                    KernelsFor(daemon, options));
-  std::vector<v1::JobInfo> jobs;
+  v1::ReprofileResponse all;
   std::vector<absl::Status> refused;
   for (const std::string& kernel : kernels) {
     v1::ReprofileRequest request = ToReprofileRequest(options);
     request.set_kernel(kernel);
     const absl::StatusOr<v1::ReprofileResponse> queued =
         daemon.jobs->Reprofile(request);
-    if (!queued.ok()) {
+    if (queued.ok()) {
+      all.MergeFrom(*queued);
+    } else {
       refused.push_back(queued.status());
-      continue;
     }
-    jobs.insert(jobs.end(), queued->jobs().begin(), queued->jobs().end());
   }
-  if (jobs.empty() && !refused.empty()) return refused.front();
+  if (all.jobs().empty() && all.planned().empty() && !refused.empty()) {
+    return refused.front();
+  }
   for (const absl::Status& status : refused) {
     *context.err << "not queued: " << status.message() << "\n";
   }
-  return jobs;
+  return all;
+}
+
+absl::Status ShowPlanned(CommandContext& context,
+                         const v1::ReprofileResponse& response) {
+  if (!response.jobs().empty()) {
+    return absl::UnimplementedError(
+        "the daemon is an earlier one and knows no --dry-run: it has queued "
+        "what was to be planned only (wavetune jobs list)");
+  }
+  if (!context.json) {
+    PrintPlannedJobs(*context.out,
+                     {response.planned().begin(), response.planned().end()});
+    return absl::OkStatus();
+  }
+  Json list = Json::array();
+  for (const v1::PlannedJob& job : response.planned()) {
+    list.push_back(ToJson(job));
+  }
+  PrintJson(*context.out, Json{{"planned", std::move(list)}});
+  return absl::OkStatus();
 }
 
 absl::Status RunReprofile(CommandContext& context,
                           const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   const int64_t asked_at_us = SystemClock().NowUs();
-  ASSIGN_OR_RETURN(std::vector<v1::JobInfo> jobs,
+  ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
                    Queue(context, daemon, options));
+  if (options.dry_run) return ShowPlanned(context, response);
+  std::vector<v1::JobInfo> jobs(response.jobs().begin(), response.jobs().end());
   if (!context.json) {
     for (const v1::JobInfo& job : jobs) {
       *context.out << "job " << job.id() << " " << job.kernel() << " on "
@@ -161,7 +193,8 @@ void AddReprofileCommand(CommandRegistry& registry) {
        "wavetune reprofile --kernel gemm_f32 --device GPU-1 --budget 60 "
        "--reason 'new driver'",
        "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
-       "wavetune reprofile --workload llama --wait"},
+       "wavetune reprofile --workload llama --wait",
+       "wavetune reprofile --kernel gemm_f32 --drift --dry-run"},
       [options](CommandContext& context) {
         return RunReprofile(context, *options);
       });
@@ -214,6 +247,20 @@ void AddReprofileCommand(CommandRegistry& registry) {
   command->add_flag("--promote-although-wrong", options->promote_although_wrong,
                     "Promote the candidates that passed their checks, also "
                     "where more than a quarter of all compute wrong results");
+  command->add_flag("--promote-although-slower",
+                    options->promote_although_slower,
+                    "Promote also where the kernel as it is now is slower than "
+                    "the one that the serving table was measured with");
+  command
+      ->add_flag("--drift", options->drift,
+                 "After a driver, runtime or power limit changed: a canary of "
+                 "at most 64 samples decides whether the table is carried "
+                 "over, refitted or profiled anew")
+      ->excludes(refit)
+      ->excludes("--fresh");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Queue nothing; say what would be done, and what it would "
+                    "cost");
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; Ctrl-C detaches, the job "
                     "goes on");

@@ -43,6 +43,69 @@ TEST_F(ReprofileCommandTest, PromoteAlthoughWrongIsPassedOn) {
   EXPECT_FALSE(daemon_->reprofile_request.promote_although_wrong());
 }
 
+TEST_F(ReprofileCommandTest, DriftAndItsOptionsArePassedOn) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  EXPECT_EQ(Run({"reprofile", "--drift", "--promote-although-slower"}),
+            kExitOk);
+  EXPECT_TRUE(daemon_->reprofile_request.drift());
+  EXPECT_TRUE(daemon_->reprofile_request.promote_although_slower());
+  EXPECT_FALSE(daemon_->reprofile_request.dry_run());
+  EXPECT_NE(Run({"reprofile", "--drift", "--refit-only"}), kExitOk);
+  EXPECT_NE(Run({"reprofile", "--drift", "--fresh"}), kExitOk);
+}
+
+TEST_F(ReprofileCommandTest, ADryRunSaysWhatWouldBeDone) {
+  v1::PlannedJob planned;
+  planned.set_kernel("gemm_f32");
+  planned.set_device_uuid("GPU-1");
+  planned.set_what("canary of table 3fa4c01b");
+  planned.set_candidates(24);
+  planned.set_samples(768);
+  planned.set_device_s(12.5);
+  daemon_->planned = {planned};
+  EXPECT_EQ(Run({"reprofile", "--dry-run"}), kExitOk);
+  EXPECT_TRUE(daemon_->reprofile_request.dry_run());
+  EXPECT_EQ(out_.str(),
+            "gemm_f32 on GPU-1\n  canary of table 3fa4c01b\n  at most 24 "
+            "candidates to compile, 768 samples, 12.5 s of device time\n"
+            "nothing is queued (--dry-run)\n");
+  EXPECT_EQ(Run({"reprofile", "--dry-run", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["planned"][0]["what"], "canary of table 3fa4c01b");
+}
+
+TEST_F(ReprofileCommandTest, AnEarlierDaemonThatQueuesAllTheSameIsAnError) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  EXPECT_NE(Run({"reprofile", "--dry-run"}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("knows no --dry-run"));
+}
+
+TEST_F(ReprofileCommandTest, WaitingShowsWhatTheCanaryFound) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  v1::JobInfo ended = Job(5, v1::SUCCEEDED);
+  v1::DriftReport& drift = *ended.mutable_drift();
+  drift.set_from_environment("driver=580;runtime=13;power_w=700");
+  drift.set_to_environment("driver=590;runtime=13;power_w=700");
+  drift.set_digest(std::string(64, 'd'));
+  drift.set_samples(64);
+  drift.set_seconds(3.2);
+  drift.set_action(v1::DriftReport::REFIT);
+  drift.set_reason("1 of 2 regimes drifted");
+  v1::DriftRegime& regime = *drift.add_regimes();
+  regime.set_name("one row of tiles");
+  regime.set_pairs(20);
+  regime.set_median_ratio(1.3);
+  regime.set_worst_ratio(1.4);
+  regime.set_drifted(true);
+  daemon_->watched = {ended};
+  EXPECT_EQ(Run({"reprofile", "--drift", "--wait"}), kExitOk);
+  EXPECT_THAT(
+      out_.str(),
+      HasSubstr("  canary of table dddddddddddddddd (driver \"580\", now "
+                "\"590\"): refit\n    1 of 2 regimes drifted\n    64 samples "
+                "in 3.2 s\n    one row of tiles: 20 pairs, median 1.300, worst "
+                "1.400, drifted\n"));
+}
+
 TEST_F(ReprofileCommandTest, ReprofileWaitShowsWhatTheFitHasToSay) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   v1::JobInfo ended = Job(5, v1::SUCCEEDED);

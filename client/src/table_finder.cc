@@ -35,6 +35,7 @@ absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
                       .stale = fetched.info.stale(),
                       .stale_reason = fetched.info.stale_reason(),
                       .compiler = fetched.info.compiler(),
+                      .carried_to = fetched.info.carried_to(),
                       .default_faults = {fetched.info.default_faults().begin(),
                                          fetched.info.default_faults().end()}};
 }
@@ -321,8 +322,10 @@ absl::StatusOr<OfferedTable> TableFinder::FindInFiles(
   ASSIGN_OR_RETURN(OfferedTable offered,
                    Offer(*fitting[0], TableOrigin::kFile));
   if (!device.empty()) {
-    offered.stale_reason = KeyDifference(fitting[0]->info.environment_key(),
-                                         EnvironmentKey(device[0]));
+    if (offered.carried_to != EnvironmentKey(device[0])) {
+      offered.stale_reason = KeyDifference(fitting[0]->info.environment_key(),
+                                           EnvironmentKey(device[0]));
+    }
     offered.stale = !offered.stale_reason.empty();
   }
   return offered;

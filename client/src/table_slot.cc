@@ -25,6 +25,15 @@ absl::Status Refuse(const Table& table, const std::string& digest,
                    "\"; the tuner keeps what it has. ", next));
 }
 
+// What differs between the environments of a table and the one that a tuner's
+// tables are for; empty where nothing does, or no environment is known.
+std::string EnvironmentDifference(const OfferedTable& offered,
+                                  const std::string& environment_key) {
+  if (environment_key.empty() || offered.carried_to == environment_key)
+    return "";
+  return KeyDifference(offered.table->table().environment_key, environment_key);
+}
+
 }  // namespace
 
 absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
@@ -47,6 +56,7 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
       .stale = offered.stale,
       .stale_reason = offered.stale_reason,
       .compiler = offered.compiler,
+      .carried_to = offered.carried_to,
       .origin = offered.origin,
       .default_configuration = table.default_configuration,
       .default_unusable = offered.default_faults.count(specialisation) > 0};
@@ -144,7 +154,7 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
   }
   const bool other_environment =
       offered.stale ||
-      (!environment_key_.empty() && table.environment_key != environment_key_);
+      !EnvironmentDifference(offered, environment_key_).empty();
   if (other_environment && current->table != nullptr && !current->stale) {
     if (!offered.stale_reason.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -175,19 +185,20 @@ absl::StatusOr<TableSlot::Outcome> TableSlot::Take(const OfferedTable& offered,
   }
   ASSIGN_OR_RETURN(TableState state,
                    StateOf(offered, identity_.specialisation));
-  if (!environment_key_.empty() && !state.stale) {
-    state.stale_reason =
-        KeyDifference(offered.table->table().environment_key, environment_key_);
+  if (!state.stale) {
+    state.stale_reason = EnvironmentDifference(offered, environment_key_);
     state.stale = !state.stale_reason.empty();
   }
   const std::shared_ptr<const TableState> current = cell_.Get();
   if (current->digest() == digest) {
     // The same answers; only what is said of them may have changed.
     if (current->stale != state.stale ||
-        current->stale_reason != state.stale_reason) {
+        current->stale_reason != state.stale_reason ||
+        current->carried_to != state.carried_to) {
       state.origin = current->origin;
       state.usage = current->usage;
-      if (!state.stale) log_->Add(Kind::kActivated, identity_.kernel, digest);
+      if (current->stale && !state.stale)
+        log_->Add(Kind::kActivated, identity_.kernel, digest);
       LogIfStale(state);
       MakeCurrent(std::move(state));
     }
@@ -276,7 +287,7 @@ void TableSlot::Learn(const TableState& state) {
   fingerprint_ = table.fingerprint;
   silicon_key_ = table.silicon_key;
   if (!state.stale) {
-    environment_key_ = table.environment_key;
+    environment_key_ = state.carried_to.empty() ? table.environment_key : "";
   } else if (environment_key_ == table.environment_key) {
     environment_key_.clear();  // It was right; what is now, nobody has said.
   }

@@ -57,6 +57,8 @@ struct OfferedTable {
   std::string stale_reason = "";  // What differs; may be empty.
   // That it was measured with; empty where nobody says, as of a table file.
   std::string compiler = "";
+  // Environment that it was found to hold in beside its own; may be empty.
+  std::string carried_to = "";
   // Why its default does not work on the device, by specialisation, as whoever
   // served it says; nothing where it does.
   std::map<std::string, std::string> default_faults = {};
@@ -175,7 +177,8 @@ class TableSlot {
   std::optional<Staged> staged_;
   std::string fingerprint_;  // Empty or a prefix until a table was there.
   std::string silicon_key_;  // Empty until a table was there.
-  // Empty until one was there that is not stale, and once that became stale.
+  // Empty until one was there that is not stale, and once that became stale; of
+  // one that holds in two environments, as nobody says in which it decides.
   std::string environment_key_;
 };
 

@@ -18,6 +18,7 @@ using Kind = ClientEvent::Kind;
 using Outcome = TableSlot::Outcome;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::TinyTable;
 
 OfferedTable Offered(const Table& table, bool stale = false) {
@@ -265,6 +266,42 @@ TEST_F(TableSlotTest, ADriverUpgradeUnderARunningProgramIsNotStaleForEver) {
   ASSERT_TRUE(slot->Offer(Offered(measured_anew)).ok());
   ASSERT_TRUE(slot->Activate(slot->staged()->digest).ok());
   EXPECT_EQ(slot->Resolve({1000}).source, DecisionSource::kFitted);
+}
+
+TEST_F(TableSlotTest, ATableThatIsCarriedOverIsCurrentInBothEnvironments) {
+  const auto slot = MakeSlot(ActivationPolicy::kAutomatic);
+  OfferedTable stale = first_;
+  stale.stale = true;
+  slot->Offer(stale).value();
+  OfferedTable carried = first_;
+  carried.carried_to = "driver=2";
+  EXPECT_EQ(slot->Offer(carried).value(), Outcome::kCurrent);
+  EXPECT_FALSE(slot->current()->stale);
+  // What is measured there later takes over.
+  Table later = WithDelta(3);
+  later.environment_key = "driver=2";
+  EXPECT_EQ(slot->Offer(Offered(later)).value(), Outcome::kStaged);
+}
+
+TEST_F(TableSlotTest, TakesWhatIsCarriedOverToItsEnvironment) {
+  Table here = WithDelta(3);
+  here.environment_key = "driver=2";
+  const auto slot = MakeSlot(ActivationPolicy::kAutomatic, Offered(here));
+  ExpectRefused(*slot, first_, "No record carries it over");
+  OfferedTable carried = first_;
+  carried.carried_to = "driver=2";
+  EXPECT_EQ(slot->Offer(carried).value(), Outcome::kStaged);
+}
+
+TEST_F(TableSlotTest, HearingOfACarryOverWithoutHavingBeenStaleIsNoEvent) {
+  const auto slot = MakeSlot(ActivationPolicy::kAutomatic);
+  OfferedTable carried = first_;
+  carried.carried_to = "driver=2";
+  EXPECT_EQ(slot->Offer(carried).value(), Outcome::kCurrent);
+  EXPECT_THAT(Events(), IsEmpty());
+  Table later = WithDelta(3);
+  later.environment_key = "driver=2";
+  EXPECT_EQ(slot->Offer(Offered(later)).value(), Outcome::kStaged);
 }
 
 TEST_F(TableSlotTest, TheFirstTableTakesOverFromDefaultsByTheSameRules) {

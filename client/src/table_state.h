@@ -22,6 +22,7 @@ struct TableState {
   bool stale = false;
   std::string stale_reason = "";  // What differs; empty where not stale.
   std::string compiler = "";      // The table's; empty where nobody says.
+  std::string carried_to = "";    // As OfferedTable::carried_to.
   TableOrigin origin = TableOrigin::kDefaults;
   Configuration default_configuration;
   // What a decision without a table says.

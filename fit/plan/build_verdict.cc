@@ -11,7 +11,7 @@
 namespace wavetune {
 namespace {
 
-constexpr double kSlower = 0.03;  // docs/decisions/0055.
+constexpr double kSlower = 0.03;  // docs/decisions/0056.
 constexpr int kFewestProblems = 6;
 
 // Latency of what the table chooses, where that was measured.

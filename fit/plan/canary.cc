@@ -25,7 +25,7 @@ constexpr double kScatterSpreads = 3;
 constexpr double kScatterShare = 0.25;
 constexpr double kLeastSwap = 0.03;  // Of two candidates' order.
 constexpr double kAllAlike = 0.02;   // Of the median of all pairs.
-constexpr size_t kFewestPairs = 8;
+constexpr size_t kFewestCompared = 8;
 constexpr double kProfileShare = 0.5;
 // Two samples of one thing differ by so much even if each is sure of itself.
 constexpr double kLeastSpread = 0.005;
@@ -35,7 +35,7 @@ bool IsSound(const Sample& sample) {
          IsPlausibleLatency(sample.latency_us);
 }
 
-double Median(std::vector<double> values) {
+double MiddleOf(std::vector<double> values) {
   const auto middle =
       values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -129,9 +129,9 @@ std::vector<Known> KnownPairs(const CanaryInput& input) {
 }
 
 // Takes pairs while there is room.
-class Selection {
+class PairSelection {
  public:
-  explicit Selection(const CanaryLimits& limits) : limits_(limits) {}
+  explicit PairSelection(const CanaryLimits& limits) : limits_(limits) {}
 
   bool Take(const CanaryPair& pair) {
     if (!HasRoomFor(pair)) return false;
@@ -188,7 +188,7 @@ std::map<std::pair<std::string, std::string>, Strata> ByRegime(
 // Takes the next pair of a regime: of its least used stratum. Returns false
 // where it has none that fits.
 bool TakeNext(Strata& strata, std::map<std::tuple<size_t, int, int>, int>& used,
-              Selection& selection) {
+              PairSelection& selection) {
   while (!strata.empty()) {
     const auto least = std::min_element(strata.begin(), strata.end(),
                                         [&](const auto& a, const auto& b) {
@@ -219,7 +219,7 @@ struct Ratio {
   double spread = 0;  // Of both together.
 };
 
-double SpreadOf(const Sample& before, const Sample& now) {
+double SpreadOfBoth(const Sample& before, const Sample& now) {
   const double both = std::hypot(before.relative_spread, now.relative_spread);
   return std::isfinite(both) ? std::max(both, kLeastSpread) : kLeastSpread;
 }
@@ -234,7 +234,7 @@ std::vector<Ratio> RatiosOf(const std::vector<CanaryPair>& pairs,
     ratios.push_back({.pair = &pairs[i],
                       .log = std::log(now.latency_us / before.latency_us),
                       .now_us = now.latency_us,
-                      .spread = SpreadOf(before, now)});
+                      .spread = SpreadOfBoth(before, now)});
   }
   return ratios;
 }
@@ -243,7 +243,7 @@ template <typename Value>
 double MedianOf(const std::vector<Ratio>& ratios, Value value) {
   std::vector<double> values;
   for (const Ratio& ratio : ratios) values.push_back(value(ratio));
-  return Median(std::move(values));
+  return MiddleOf(std::move(values));
 }
 
 // Whether two candidates of one problem changed places.
@@ -356,7 +356,7 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
                                    const std::vector<MeasureItem>& verification,
                                    const CanaryLimits& limits) {
   std::vector<Known> known = KnownPairs(input);
-  Selection selection(limits);
+  PairSelection selection(limits);
   for (const MeasureItem& item : verification) {
     for (const Known& one : known) {
       if (one.pair.item == item) selection.Take(one.pair);
@@ -377,11 +377,11 @@ DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
                         const std::vector<Sample>& measured) {
   const std::vector<Ratio> ratios = RatiosOf(pairs, measured);
   DriftReport report{.action = DriftAction::kProfile};
-  if (ratios.size() < kFewestPairs) {
+  if (ratios.size() < kFewestCompared) {
     report.reason = absl::StrFormat(
         "%d pairs could be compared with what was measured before; at least %d "
         "are needed",
-        ratios.size(), kFewestPairs);
+        ratios.size(), kFewestCompared);
     return report;
   }
   Regimes regimes;

@@ -49,6 +49,18 @@ EventRecord Promoted(const TableRecord& table) {
         table.unverified ? ", not verified here" : "", AfterColon(table.why));
     return event;
   }
+  if (table.how == PromotionKind::kCarriedOver) {
+    EventRecord event = AboutTable(EventKind::kCarriedOver, table);
+    event.text =
+        absl::StrCat(NameOf(table),
+                     table.carried_from.empty() ? " is found to hold, epoch "
+                                                : " is carried over, epoch ",
+                     table.epoch,
+                     AfterColon(KeyDifference(table.measured_in(),
+                                              table.key.environment_key)),
+                     AfterColon(table.why));
+    return event;
+  }
   EventRecord event = AboutTable(EventKind::kPromoted, table);
   event.text = absl::StrCat(NameOf(table), " serves, epoch ", table.epoch,
                             AfterColon(table.why));
@@ -91,6 +103,17 @@ std::string EndOf(const JobRecord& job) {
       return "was cancelled";
     default:
       return "FAILED";
+  }
+}
+
+std::string ActionText(DriftAction action) {
+  switch (action) {
+    case DriftAction::kCarryOver:
+      return "carried over";
+    case DriftAction::kRefit:
+      return "refitted";
+    default:
+      return "profiled anew";
   }
 }
 
@@ -175,6 +198,22 @@ EventRecord EventOf(const JobRecord& job) {
   event.warning = job.state == JobState::kFailed;
   event.text = absl::StrCat(name, " ", EndOf(job), AfterColon(job.message));
   return event;
+}
+
+EventRecord CanaryEvent(const JobRecord& job) {
+  const DriftReport& drift = *job.drift;
+  return {.kind = EventKind::kCanaryResult,
+          .kernel = job.kernel,
+          .device_uuid = job.device_uuid,
+          .silicon_key = job.key.silicon_key,
+          .digest = drift.digest,
+          .job_id = job.id,
+          .by = job.by,
+          .text = absl::StrCat(
+              "canary of table ", drift.digest.substr(0, kShownDigestDigits),
+              " of kernel \"", job.kernel, "\" (",
+              KeyDifference(drift.from_environment, drift.to_environment),
+              "): it is ", ActionText(drift.action), AfterColon(drift.reason))};
 }
 
 EventRecord StoreEvent(const absl::Status& status) {

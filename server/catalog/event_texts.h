@@ -19,6 +19,8 @@ EventRecord EventOf(const RejectedTable& table);
 EventRecord EventOf(const AgentDirectory::Change& change);
 // Of a job that runs now, or has ended.
 EventRecord EventOf(const JobRecord& job);
+// Of the canary of a job that has one (JobRecord::drift).
+EventRecord CanaryEvent(const JobRecord& job);
 // Of a store that cannot be written any more, or can again (OK).
 EventRecord StoreEvent(const absl::Status& status);
 

@@ -43,6 +43,36 @@ TEST(EventTextsTest, APromotionSaysWhatServesAndWhy) {
             "epoch 7: 1.2 times as fast");
 }
 
+TEST(EventTextsTest, ACarryOverSaysFromWhereToWhere) {
+  TableRecord table = OldRecord();
+  table.how = PromotionKind::kCarriedOver;
+  table.key.environment_key = "driver=590;runtime=13;power_w=700";
+  table.carried_from = "driver=580;runtime=13;power_w=700";
+  table.why = "64 pairs";
+  const EventRecord event =
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = table});
+  EXPECT_EQ(event.kind, EventKind::kCarriedOver);
+  EXPECT_THAT(event.text,
+              AllOf(HasSubstr("is carried over, epoch 7: driver \"580\", now "
+                              "\"590\": 64 pairs")));
+}
+
+TEST(EventTextsTest, ACanarySaysWhatItFoundAndWhatIsDone) {
+  JobRecord job{.id = 4, .kernel = "gemm", .device_uuid = "GPU-1"};
+  job.drift =
+      DriftReport{.from_environment = "driver=580;runtime=13;power_w=700",
+                  .to_environment = "driver=590;runtime=13;power_w=700",
+                  .digest = std::string(64, 'd'),
+                  .action = DriftAction::kRefit,
+                  .reason = "1 of 3 regimes drifted"};
+  const EventRecord event = CanaryEvent(job);
+  EXPECT_EQ(event.kind, EventKind::kCanaryResult);
+  EXPECT_EQ(event.job_id, 4u);
+  EXPECT_EQ(event.text,
+            "canary of table dddddddddddddddd of kernel \"gemm\" (driver "
+            "\"580\", now \"590\"): it is refitted: 1 of 3 regimes drifted");
+}
+
 TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
   TableRecord table = OldRecord();
   table.how = PromotionKind::kRolledBack;

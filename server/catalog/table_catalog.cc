@@ -147,9 +147,8 @@ absl::StatusOr<Choice> Choose(const TableSnapshot& serving,
            [&](const Choice& c) { return c.key().fingerprint == current; });
   }
   if (query.device) {
-    Prefer(fitting, [&](const Choice& c) {
-      return c.key().environment_key == environment;
-    });
+    Prefer(fitting,
+           [&](const Choice& c) { return c.record().IsFor(environment); });
   }
   std::set<std::tuple<std::string, std::string>> distinct;
   for (const Choice& choice : fitting) {
@@ -221,8 +220,11 @@ absl::StatusOr<TableMatch> TableCatalog::Find(const TableQuery& query) const {
   if (choice.withdrawn) return WasWithdrawn(choice.record());
   TableMatch match{.serving = *choice.table};
   if (query.device) {
-    match.stale_reason = KeyDifference(choice.key().environment_key,
-                                       EnvironmentKey(*query.device));
+    const std::string environment = EnvironmentKey(*query.device);
+    if (!choice.record().IsFor(environment)) {
+      match.stale_reason =
+          KeyDifference(choice.key().environment_key, environment);
+    }
   }
   return match;
 }
@@ -276,7 +278,7 @@ std::optional<ServingTable> TableCatalog::Incumbent(
     return c.key().fingerprint == key.fingerprint;
   });
   Prefer(fitting, [&](const Choice& c) {
-    return c.key().environment_key == key.environment_key;
+    return c.record().IsFor(key.environment_key);
   });
   const Choice& newest = Newest(fitting);
   if (newest.withdrawn) return std::nullopt;

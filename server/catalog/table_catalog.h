@@ -164,6 +164,25 @@ class TableCatalog {
   absl::StatusOr<RolledBack> Import(TableRecord record,
                                     const std::string& payload);
 
+  // Why a table is carried over.
+  struct CarryingOver {
+    ProfileKey key;  // That it is to serve for.
+    uint64_t job_id = 0;
+    std::string by;
+    std::string why;  // What was measured.
+    int64_t now_us = 0;
+  };
+  // Makes `table`, which serves for another environment, serve for
+  // `carrying.key`: the same bytes with an epoch of their own. It serves for
+  // its own environment, too (TableRecord::IsFor), under the new key alone: a
+  // digest is listed once. An imported table is verified by that, also under
+  // the key that it has. A pin on this table is no obstacle. Errors: as
+  // TableStore::Get and RollBack; ABORTED where another one is the incumbent
+  // by now or pinned, or this one is current for the key; INVALID_ARGUMENT for
+  // a key of another kernel, version or silicon; then nothing changed.
+  absl::StatusOr<TableRecord> CarryOver(const TableRecord& table,
+                                        const CarryingOver& carrying);
+
   // Keeps what serves for a kernel on one silicon: nothing is promoted there
   // until Unpin. Sets the pin's digest: of what was promoted last of what
   // serves, which is returned. Takes the place of an earlier pin. Errors:

@@ -90,6 +90,85 @@ TEST_F(TableCatalogTest, ServesStaleWhenOnlyTheEnvironmentDiffers) {
       catalog_.Find({.kernel = spec_.name, .device = other}).status()));
 }
 
+TEST_F(TableCatalogTest, ACarriedTableIsCurrentInBothEnvironments) {
+  const TableRecord promoted = Promote(catalog_, Key(device_));
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  std::vector<TableChange> changes;
+  const auto watch = catalog_.Subscribe(
+      0, [&](const TableChange& change) { changes.push_back(change); });
+  const auto carried = catalog_.CarryOver(
+      promoted, {.key = Key(upgraded), .job_id = 7, .by = "1000", .why = "ok"});
+  ASSERT_TRUE(carried.ok()) << carried.status();
+  EXPECT_EQ(carried->digest, promoted.digest);
+  EXPECT_EQ(carried->epoch, promoted.epoch + 1);
+  EXPECT_EQ(carried->carried_from, EnvironmentKey(device_));
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].kind, TableChange::Kind::kPromoted);
+  EXPECT_EQ(changes[0].revision, store_.Revision());
+  for (const DeviceFacts& device : {device_, upgraded}) {
+    const auto match = catalog_.Find({.kernel = spec_.name, .device = device});
+    ASSERT_TRUE(match.ok()) << match.status();
+    EXPECT_EQ(match->stale_reason, "");
+  }
+  // A job on an alike device comes second.
+  EXPECT_TRUE(absl::IsAborted(
+      catalog_.CarryOver(promoted, {.key = Key(upgraded)}).status()));
+  EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(1));
+  TableCatalog again(&store_, [](const std::string&) {});
+  ASSERT_TRUE(again.Load().ok());
+  EXPECT_THAT(again.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(again.snapshot()->tables[0].record, *carried);
+}
+
+TEST_F(TableCatalogTest, NothingIsCarriedOverThatServesNoLonger) {
+  const TableRecord old_table = Promote(catalog_, Key(device_), 10);
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  Promote(catalog_, Key(upgraded), 11);
+  EXPECT_TRUE(absl::IsAborted(
+      catalog_.CarryOver(old_table, {.key = Key(upgraded)}).status()));
+  EXPECT_TRUE(absl::IsAborted(
+      catalog_.CarryOver(old_table, {.key = Key(device_)}).status()));
+  ProfileKey edited = Key(upgraded);
+  edited.fingerprint = std::string(64, 'e');
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      catalog_.CarryOver(old_table, {.key = edited}).status()));
+}
+
+TEST_F(TableCatalogTest, AnImportedTableIsVerifiedUnderItsOwnKey) {
+  const ProfileKey key = Key(device_);
+  TableRecord record{.key = key};
+  record.unverified = true;
+  const TableRecord imported =
+      catalog_
+          .Promote(record, *EncodeTable(FixedTable(
+                               spec_, key, spec_.default_configuration, 10)))
+          .value();
+  const auto verified = catalog_.CarryOver(imported, {.key = key});
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_FALSE(verified->unverified);
+  EXPECT_EQ(verified->carried_from, "");
+  ASSERT_THAT(catalog_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(catalog_.snapshot()->tables[0].record, *verified);
+  EXPECT_EQ(catalog_.snapshot()->revision, store_.Revision());
+}
+
+TEST_F(TableCatalogTest, APinKeepsEveryOtherTableFromBeingCarriedOver) {
+  const TableRecord older = Promote(catalog_, Key(device_), 10);
+  DeviceFacts upgraded = device_;
+  upgraded.driver = "999.1";
+  const TableRecord newer = Promote(catalog_, Key(upgraded), 11);
+  ASSERT_TRUE(
+      catalog_.Pin({.kernel = spec_.name, .silicon_key = SiliconKey(device_)})
+          .ok());
+  DeviceFacts later = device_;
+  later.driver = "1000.1";
+  EXPECT_THAT(catalog_.CarryOver(older, {.key = Key(later)}).status().message(),
+              HasSubstr("pinned"));
+  EXPECT_TRUE(catalog_.CarryOver(newer, {.key = Key(later)}).ok());
+}
+
 TEST_F(TableCatalogTest, PrefersTheSameEnvironment) {
   DeviceFacts upgraded = device_;
   upgraded.driver = "999.1";

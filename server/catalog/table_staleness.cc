@@ -42,9 +42,9 @@ std::string FingerprintDifference(const TableRecord& table,
   std::string compilers =
       absl::StrCat("compiler \"", table.compiler, "\", now \"", compiler, "\"");
   if (spec.ok()) {
-    const absl::StatusOr<std::string> same = kernels.Fingerprint(
-        table.key.kernel, WithCompiler(**spec, device, table.compiler));
-    if (same.ok() && *same == then) return compilers;
+    if (DiffersByCompilerAlone(table, **spec, device, kernels)) {
+      return compilers;
+    }
   }
   return absl::StrCat(compilers,
                       ", and the kernel's manifest or sources were edited",
@@ -53,14 +53,23 @@ std::string FingerprintDifference(const TableRecord& table,
 
 }  // namespace
 
+bool DiffersByCompilerAlone(const TableRecord& table, const KernelSpec& spec,
+                            const DeviceFacts& device, KernelCatalog& kernels) {
+  if (table.compiler.empty()) return false;
+  const absl::StatusOr<std::string> same = kernels.Fingerprint(
+      table.key.kernel, WithCompiler(spec, device, table.compiler));
+  return same.ok() && *same == table.key.fingerprint &&
+         ImplementationFor(spec, device).compiler != table.compiler;
+}
+
 std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
                         KernelCatalog& kernels) {
   std::vector<std::string> differences;
   if (table.unverified) differences.push_back(kUnverified);
-  if (std::string environment =
-          KeyDifference(table.key.environment_key, EnvironmentKey(device));
-      !environment.empty()) {
-    differences.push_back(std::move(environment));
+  const std::string environment = EnvironmentKey(device);
+  if (!table.IsFor(environment)) {
+    differences.push_back(
+        KeyDifference(table.key.environment_key, environment));
   }
   const absl::StatusOr<std::string> fingerprint =
       kernels.Fingerprint(table.key.kernel, device);

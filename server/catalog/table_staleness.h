@@ -20,12 +20,20 @@
 
 namespace wavetune {
 
+struct KernelSpec;
+
 // Returns what differs between what a table was measured with and `device` with
 // the kernel as `kernels` has it now, for people; empty where nothing does. Of
 // a kernel that is not there, or not valid, only the environment is compared.
 // Cannot fail.
 std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
                         KernelCatalog& kernels);
+
+// Returns whether the kernel as `kernels` has it now is that of the table but
+// for the compiler of the device: manifest and sources are the same. Cannot
+// fail.
+bool DiffersByCompilerAlone(const TableRecord& table, const KernelSpec& spec,
+                            const DeviceFacts& device, KernelCatalog& kernels);
 
 // Returns the same for a node: empty where the table is current on one of the
 // devices of its silicon, or there is none; else what differs on the first. An

@@ -47,8 +47,9 @@ bool Incumbent::Is(const ProfileKey& key, absl::string_view digest) const {
 }
 
 bool Incumbent::IsStaleFor(const ProfileKey& key) const {
-  return serving_ &&
-         (serving_->record.key != key || serving_->record.unverified);
+  return serving_ && (serving_->record.key.fingerprint != key.fingerprint ||
+                      !serving_->record.IsFor(key.environment_key) ||
+                      serving_->record.unverified);
 }
 
 std::string Incumbent::ServesOnText() const {

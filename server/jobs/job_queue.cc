@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
+#include "server/jobs/drift_job.h"
 #include "server/jobs/job_wait.h"
 #include "server/jobs/profiling_job.h"
 #include "usage/usage_weights.h"
@@ -47,6 +48,12 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
     return absl::InvalidArgumentError(
         "refit-only and fresh exclude each other: a fresh generation has "
         "nothing to refit");
+  }
+  if (request.canary &&
+      (request.refit_only || request.fresh || request.top_up)) {
+    return absl::InvalidArgumentError(
+        "drift goes with neither refit-only, fresh nor a top-up: its canary "
+        "decides how much is measured");
   }
   // Not finite is not within it, either.
   if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
@@ -288,7 +295,24 @@ absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
   return records;
 }
 
-absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
+absl::StatusOr<std::vector<PlannedJob>> JobQueue::Plan(
+    const ReprofileRequest& request) {
+  RETURN_IF_ERROR(CheckRequest(request));
+  services_.kernels->Reload();
+  ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
+  std::vector<PlannedJob> planned;
+  for (const Pair& pair : pairs) {
+    ASSIGN_OR_RETURN(const JobRecord record, MakeReprofile(request, pair));
+    ASSIGN_OR_RETURN(const auto kernel,
+                     services_.kernels->Get(pair.kernel, pair.device));
+    ASSIGN_OR_RETURN(PlannedJob one,
+                     PlanJob(services_, record, *kernel, pair.device));
+    planned.push_back(std::move(one));
+  }
+  return planned;
+}
+
+absl::StatusOr<JobRecord> JobQueue::MakeReprofile(
     const ReprofileRequest& request, const Pair& pair) {
   ASSIGN_OR_RETURN(const auto kernel,
                    services_.kernels->Get(pair.kernel, pair.device));
@@ -302,7 +326,8 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.kind = JobKind::kReprofile;
   record.kernel = pair.kernel;
   record.device_uuid = pair.device.uuid;
-  record.whole_class = IsForClasses(request);
+  // A canary compares what one board did then and does now.
+  record.whole_class = IsForClasses(request) && !request.canary;
   record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;
@@ -318,6 +343,8 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.refit_only = request.refit_only;
   record.top_up = request.top_up;
   record.promote_although_wrong = request.promote_although_wrong;
+  record.promote_although_slower = request.promote_although_slower;
+  record.canary = request.canary;
   for (WeightedProblem& used :
        services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
     if (record.used_problems.size() == kMostUsedProblems) break;
@@ -339,7 +366,12 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
   record.generation =
       request.fresh ? latest + 1 : std::max<uint64_t>(1, latest);
   record.created_at_us = services_.clock->NowUs();
+  return record;
+}
 
+absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
+    const ReprofileRequest& request, const Pair& pair) {
+  ASSIGN_OR_RETURN(JobRecord record, MakeReprofile(request, pair));
   std::lock_guard lock(create_mutex_);
   if (const std::shared_ptr<Job> alike = FindAlike(record)) {
     if (record.even_if_busy && !alike->control->record().even_if_busy) {
@@ -433,6 +465,8 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.portfolio_size == wanted.portfolio_size &&
         record.top_up == wanted.top_up &&
         record.promote_although_wrong == wanted.promote_although_wrong &&
+        record.promote_although_slower == wanted.promote_although_slower &&
+        record.canary == wanted.canary &&
         record.generation == wanted.generation &&
         record.workload_problems == wanted.workload_problems) {
       return job;
@@ -602,6 +636,8 @@ void JobQueue::RunJob(Job& job) {
   } else if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
     job.listener = {};
+  } else if (control.record().canary) {
+    status = DriftJob(services_, &control).Run();
   } else {
     status = ProfilingJob(services_, &control).Run();
   }

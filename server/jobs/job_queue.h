@@ -32,6 +32,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/jobs/job_control.h"
+#include "server/jobs/job_plan.h"
 #include "server/jobs/job_services.h"
 #include "server/jobs/measuring_job.h"
 
@@ -56,6 +57,10 @@ struct ReprofileRequest {
   int32_t portfolio_size = 0;
   // Promote although more than a quarter of the checked candidates are wrong.
   bool promote_although_wrong = false;
+  // Promote although the kernel is slower than what the serving table is of.
+  bool promote_although_slower = false;
+  // A canary first (drift_job.h): it decides how much is measured.
+  bool canary = false;
   // Some samples more than what is stored, at what clients ask for.
   bool top_up = false;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it
@@ -98,6 +103,10 @@ class JobQueue {
   // RESOURCE_EXHAUSTED where kMaxUnfinished wait already; the store's.
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);
+
+  // Returns what Reprofile would do, one per (kernel, device), and queues
+  // nothing. Errors: as there.
+  absl::StatusOr<std::vector<PlannedJob>> Plan(const ReprofileRequest& request);
 
   // Queues measuring; `listener` is called from the worker thread. Errors: as
   // Reprofile; FAILED_PRECONDITION listing the devices where several are
@@ -160,6 +169,9 @@ class JobQueue {
   absl::StatusOr<std::vector<DeviceFacts>> DevicesFor(
       const std::string& device_uuid, bool refit_only);
   absl::StatusOr<std::vector<Pair>> PairsFor(const ReprofileRequest& request);
+  // Returns the job that a request means for a pair, without an id.
+  absl::StatusOr<JobRecord> MakeReprofile(const ReprofileRequest& request,
+                                          const Pair& pair);
   absl::StatusOr<JobRecord> QueueReprofile(const ReprofileRequest& request,
                                            const Pair& pair);
   // Whether several attached devices are of a job's class.

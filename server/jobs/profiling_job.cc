@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "fit/plan/build_verdict.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/exclusion.h"
@@ -17,11 +18,11 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"
+#include "server/jobs/carry_over.h"
+#include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profile_texts.h"
 #include "server/jobs/stored_profile.h"
-#include "usage/declared_problems.h"
-#include "usage/usage_weights.h"
 
 namespace wavetune {
 namespace {
@@ -93,10 +94,6 @@ int32_t LargestPortfolio(const Table& table) {
   return static_cast<int32_t>(size);
 }
 
-uint64_t LatestGeneration(const std::vector<uint64_t>& generations) {
-  return generations.empty() ? 0 : generations.back();
-}
-
 }  // namespace
 
 ProfilingJob::ProfilingJob(const JobServices& services, JobControl* control)
@@ -162,44 +159,14 @@ absl::StatusOr<DeviceFacts> ProfilingJob::Facts() {
 }
 
 absl::Status ProfilingJob::Bind() {
-  const JobRecord record = control_->record();
-  ASSIGN_OR_RETURN(input_.device, Facts());
-  ASSIGN_OR_RETURN(kernel_,
-                   services_.kernels->Get(record.kernel, input_.device));
-  const ProfileKey key{record.kernel, kernel_->files.fingerprint,
-                       SiliconKey(input_.device),
-                       EnvironmentKey(input_.device)};
-  // Nobody asked for a top-up of anything else (usage_top_ups.h).
-  if (record.top_up && key != record.key) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "kernel ", record.key.kernel, " (fingerprint ", record.key.fingerprint,
-        ") or the device's driver changed since this top-up was queued; "
-        "it is now ",
-        key.fingerprint, " on ", key.environment_key,
-        ". Profile it: wavetune reprofile --kernel ", record.key.kernel));
-  }
-  uint64_t generation = record.generation;
-  // Kernel or device changed since the job was queued: what is measured now
-  // belongs to the new key.
-  if (generation == 0 || key != record.key) {
-    ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                     services_.samples->Generations(key));
-    generation = std::max<uint64_t>(1, LatestGeneration(generations));
-  }
-  control_->Update(
-      [&](JobRecord& job) {
-        job.key = key;
-        job.generation = generation;
-        job.not_meant_for_device = kernel_->not_meant_for_device;
-      },
-      JobControl::Persist::kSynced);
-  spec_ = WithDeclared(kernel_->spec, record.workload_problems.get());
+  ASSIGN_OR_RETURN(const DeviceFacts device, Facts());
+  ASSIGN_OR_RETURN(JobBinding bound, BindJob(services_, control_, device));
+  kernel_ = std::move(bound.kernel);
+  spec_ = std::move(bound.spec);
+  input_ = std::move(bound.input);
   input_.spec = &spec_;
-  input_.fingerprint = key.fingerprint;
-  input_.options.samples_per_candidate = record.samples_per_candidate;
-  input_.options.portfolio_size = record.portfolio_size;
-  input_.representative_problems = WithUsage(spec_, record.used_problems);
-  incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
+  incumbent_ = Incumbent(kernel_->spec,
+                         services_.tables->Incumbent(control_->record().key));
   return absl::OkStatus();
 }
 
@@ -214,6 +181,7 @@ absl::Status ProfilingJob::LoadStored() {
         candidate.rechecks;
   }
   input_.samples = std::move(stored.samples);
+  input_.samples.insert(input_.samples.end(), kept_.begin(), kept_.end());
   input_.earlier_samples = std::move(stored.earlier_samples);
   control_->Update([&](JobRecord& job) {
     job.samples = stored.own.samples;
@@ -537,14 +505,70 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   plan.incumbent_is_stale = incumbent_.IsStaleFor(record.key);
   const Verdict verdict =
       services_.profiling.judge_verification(plan, measured);
+  ShowRegrets(verdict);
   const std::string reason = verdict.reason + coverage + Remarks();
   const std::vector<RejectedPoint> points = EvidenceOf(plan, measured);
   if (!verdict.promote) {
     Reject(fit.table, payload, reason, points);
-    Keep(reason);
+    return KeepIncumbent(verdict, reason);
+  }
+  ASSIGN_OR_RETURN(const std::string slower, WhySlower(*table));
+  if (!slower.empty()) {
+    Reject(fit.table, payload, slower + coverage + Remarks(), points);
+    Keep(slower + coverage + Remarks());
     return absl::OkStatus();
   }
   return Promote(fit.table, payload, reason, points);
+}
+
+void ProfilingJob::ShowRegrets(const Verdict& verdict) {
+  control_->Update([&](JobRecord& job) {
+    job.regret_before = verdict.regret_incumbent;
+    job.regret_after =
+        verdict.promote ? verdict.regret_chosen : verdict.regret_incumbent;
+  });
+}
+
+absl::Status ProfilingJob::KeepIncumbent(const Verdict& verdict,
+                                         const std::string& reason) {
+  const ProfileKey key = control_->record().key;
+  if (!verdict.incumbent_holds || incumbent_.comparable() == nullptr ||
+      !incumbent_.IsStaleFor(key) ||
+      incumbent_.record()->key.fingerprint != key.fingerprint) {
+    Keep(reason);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(CarryOver(
+      services_, control_, incumbent_,
+      absl::StrCat("a new table is no better, and this one was measured with "
+                   "it: ",
+                   reason)));
+  ForgetOldSamples(key);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ProfilingJob::WhySlower(
+    const CompiledTable& table) {
+  const JobRecord job = control_->record();
+  const TableRecord* const serving = incumbent_.record();
+  // Under another driver a build may be slower without being worse.
+  if (job.promote_although_slower || incumbent_.comparable() == nullptr ||
+      serving->key.fingerprint == job.key.fingerprint ||
+      !serving->IsFor(job.key.environment_key)) {
+    return std::string();
+  }
+  ProfileKey before = serving->key;
+  before.environment_key = serving->measured_in();
+  ASSIGN_OR_RETURN(const SampleSet stored,
+                   LoadProfilesOf(*services_.samples, before,
+                                  job.whole_class ? "" : job.device_uuid));
+  const std::vector<Sample> then = SamplesOf(stored);
+  const BuildVerdict verdict =
+      JudgeBuild({incumbent_.comparable(), then}, {&table, input_.samples});
+  if (!verdict.slower) return std::string();
+  return absl::StrCat(verdict.reason,
+                      "; promote it all the same: wavetune reprofile --kernel ",
+                      job.kernel, " --promote-although-slower");
 }
 
 absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {

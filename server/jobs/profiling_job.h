@@ -47,6 +47,10 @@ class ProfilingJob {
   // else with what to do next in the message. What was measured is kept.
   absl::Status Run();
 
+  // Samples of before another driver that hold (KeptAfterDrift): they are
+  // fitted, and not measured again. To be called before Run.
+  void SetKept(std::vector<Sample> kept) { kept_ = std::move(kept); }
+
  private:
   absl::Status RunSteps();
   // Facts of the device, the kernel and what is stored of both.
@@ -67,6 +71,15 @@ class ProfilingJob {
   // Fits and judges once; sets `done`, or leaves it false when a candidate
   // crashed in verification, so that the fit has to be repeated without it.
   absl::Status FitAndVerify(bool* done);
+  // Sets the job's regrets, as verification measured them.
+  void ShowRegrets(const Verdict& verdict);
+  // Ends without a promotion of the new table; an incumbent of another
+  // environment that verification found to hold is carried over.
+  absl::Status KeepIncumbent(const Verdict& verdict, const std::string& reason);
+  // Returns why what the table chooses is slower than what the serving one
+  // chose in its own build of the kernel; empty where it is not, or it is the
+  // same build, or nobody minds.
+  absl::StatusOr<std::string> WhySlower(const CompiledTable& table);
 
   // Returns what to say where no table could be fitted: whether that is the
   // budget's fault.
@@ -121,6 +134,7 @@ class ProfilingJob {
   Incumbent incumbent_;
   KernelSpec spec_;  // The kernel's, with the problems of workloads.
   ProfileInput input_;
+  std::vector<Sample> kept_;
   std::vector<MeasureItem> failed_;
   FailedPairs failed_pairs_;  // Those and verification's.
   // How often each candidate was found right again.

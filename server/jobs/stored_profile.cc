@@ -1,6 +1,7 @@
 #include "server/jobs/stored_profile.h"
 
 #include <cstddef>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,6 +40,38 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
     }
   }
   return profile;
+}
+
+absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
+                                         const ProfileKey& key,
+                                         const std::string& device_uuid) {
+  SampleSet all;
+  std::map<std::pair<std::string, Configuration>, CandidateRecord> latest;
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
+                   store.Generations(key));
+  for (const uint64_t generation : generations) {
+    if (generation == kMeasuredGeneration) continue;
+    ASSIGN_OR_RETURN(SampleSet set, store.Load(key, generation));
+    std::move(set.samples.begin(), set.samples.end(),
+              std::back_inserter(all.samples));
+    for (CandidateRecord& record : set.candidates) {
+      latest[{record.specialisation, record.candidate.configuration}] =
+          std::move(record);
+    }
+  }
+  NormaliseByBoard(all.samples, device_uuid);
+  for (auto& [name, record] : latest) {
+    all.candidates.push_back(std::move(record));
+  }
+  return all;
+}
+
+std::vector<Sample> SamplesOf(const SampleSet& set) {
+  std::vector<Sample> samples;
+  for (const SampleRecord& record : set.samples) {
+    samples.push_back(record.sample);
+  }
+  return samples;
 }
 
 namespace {

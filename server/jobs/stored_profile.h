@@ -7,6 +7,7 @@
 #define WAVETUNE_SERVER_JOBS_STORED_PROFILE_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,17 @@ struct StoredProfile {
 // may be cooler, unless the job only refits. Errors: the store's.
 absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
                                                 const JobRecord& job);
+
+// Returns all that profiles have stored under a key, measured problems apart:
+// samples oldest first, and of each candidate the latest record. Samples of
+// several boards are made comparable, to those of `device_uuid` where it is
+// named (NormaliseByBoard). Errors: the store's.
+absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
+                                         const ProfileKey& key,
+                                         const std::string& device_uuid = "");
+
+// Returns the samples without where and when.
+std::vector<Sample> SamplesOf(const SampleSet& set);
 
 // Returns a plan over the problems at which the new table's choice, the
 // incumbent's (the default's where `incumbent` is nullptr) and the default were

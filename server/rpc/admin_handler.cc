@@ -63,11 +63,8 @@ MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
   return listener;
 }
 
-}  // namespace
-
-absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
-                                     const std::string& by,
-                                     v1::ReprofileResponse* response) {
+ReprofileRequest WantedBy(const v1::ReprofileRequest& request,
+                          const std::string& by) {
   ReprofileRequest wanted;
   wanted.kernel = request.kernel();
   wanted.device_uuid = request.device_uuid();
@@ -83,6 +80,37 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
   wanted.promote_although_wrong = request.promote_although_wrong();
   wanted.samples_per_candidate = request.samples_per_candidate();
   wanted.portfolio_size = request.portfolio_size();
+  wanted.canary = request.drift();
+  wanted.promote_although_slower = request.promote_although_slower();
+  return wanted;
+}
+
+v1::PlannedJob PlannedJobToProto(const PlannedJob& planned) {
+  v1::PlannedJob proto;
+  proto.set_kernel(planned.kernel);
+  proto.set_device_uuid(planned.device_uuid);
+  proto.set_what(planned.what);
+  proto.set_candidates(planned.candidates);
+  proto.set_samples(planned.samples);
+  proto.set_device_s(planned.device_s);
+  proto.set_wall_s(-1);  // How long it waits, and compiles, nobody knows.
+  return proto;
+}
+
+}  // namespace
+
+absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
+                                     const std::string& by,
+                                     v1::ReprofileResponse* response) {
+  const ReprofileRequest wanted = WantedBy(request, by);
+  if (request.dry_run()) {
+    ASSIGN_OR_RETURN(const std::vector<PlannedJob> planned,
+                     jobs_->Plan(wanted));
+    for (const PlannedJob& job : planned) {
+      *response->add_planned() = PlannedJobToProto(job);
+    }
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs, jobs_->Reprofile(wanted));
   for (const JobRecord& job : jobs) {
     *response->add_jobs() = JobRecordToProto(job);

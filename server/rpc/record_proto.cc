@@ -47,6 +47,8 @@ v1::JobPhase ToProto(JobPhase phase) {
       return v1::MEASURING;
     case JobPhase::kDone:
       return v1::DONE;
+    case JobPhase::kCanary:
+      return v1::CANARY;
   }
   return v1::JOB_PHASE_UNSPECIFIED;
 }
@@ -74,6 +76,30 @@ v1::Promotion ToProto(PromotionKind how) {
       break;
   }
   return v1::PROMOTION_UNSPECIFIED;
+}
+
+v1::DriftReport ToProto(const DriftReport& report) {
+  static_assert(static_cast<int>(DriftAction::kProfile) ==
+                v1::DriftReport::PROFILE);
+  v1::DriftReport proto;
+  proto.set_from_environment(report.from_environment);
+  proto.set_to_environment(report.to_environment);
+  proto.set_digest(report.digest);
+  proto.set_samples(report.samples);
+  proto.set_seconds(report.seconds);
+  proto.set_overall_ratio(report.overall_ratio);
+  for (const DriftRegime& regime : report.regimes) {
+    v1::DriftRegime* const entry = proto.add_regimes();
+    entry->set_specialisation(regime.specialisation);
+    entry->set_name(regime.name);
+    entry->set_pairs(regime.pairs);
+    entry->set_median_ratio(regime.median_ratio);
+    entry->set_worst_ratio(regime.worst_ratio);
+    entry->set_drifted(regime.drifted);
+  }
+  proto.set_action(static_cast<v1::DriftReport::Action>(report.action));
+  proto.set_reason(report.reason);
+  return proto;
 }
 
 v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
@@ -142,6 +168,9 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
       record.excluded.begin(), record.excluded.end(),
       [](const CandidateRecord& r) { return IsWrong(r.candidate); })));
   proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
+  proto.set_regret_before(record.regret_before);
+  proto.set_regret_after(record.regret_after);
+  if (record.drift) *proto.mutable_drift() = ToProto(*record.drift);
   return proto;
 }
 
@@ -162,7 +191,11 @@ v1::TableInfo TableRecordToProto(const TableRecord& record,
   proto.set_kernel(record.key.kernel);
   proto.set_fingerprint(record.key.fingerprint);
   proto.set_silicon_key(record.key.silicon_key);
-  proto.set_environment_key(record.key.environment_key);
+  // An earlier client checks it against the payload's.
+  proto.set_environment_key(record.measured_in());
+  if (!record.carried_from.empty()) {
+    proto.set_carried_to(record.key.environment_key);
+  }
   proto.set_digest(record.digest);
   proto.set_epoch(record.epoch);
   proto.set_size_bytes(record.size_bytes);

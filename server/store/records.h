@@ -3,9 +3,11 @@
 #define WAVETUNE_SERVER_STORE_RECORDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fit/plan/drift_report.h"
 #include "model/kernel/device.h"
 #include "model/kernel/sample.h"
 #include "model/kernel/weighted_problem.h"
@@ -93,7 +95,20 @@ struct TableRecord {
   // kDaemonUser.
   std::string by;
   std::string why;  // The outcome of verification, or the operator's reason.
-  bool unverified = false;  // Imported, and nothing here has measured it.
+  // Environment key of its measurements, where it was carried over to that of
+  // `key`; it is current in both. Empty: it was not.
+  std::string carried_from;
+  bool unverified = false;  // Imported: nothing here has measured it.
+
+  // Whether it is for devices of this environment.
+  bool IsFor(const std::string& environment_key) const {
+    return key.environment_key == environment_key ||
+           (!carried_from.empty() && carried_from == environment_key);
+  }
+  // The environment key that its payload names.
+  const std::string& measured_in() const {
+    return carried_from.empty() ? key.environment_key : carried_from;
+  }
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };
@@ -129,7 +144,8 @@ enum class JobPhase {
   kFitting,
   kVerifying,
   kMeasuring,
-  kDone
+  kDone,
+  kCanary  // Before compiling; stored by number.
 };
 
 // A job: what was asked and where it stands.
@@ -153,6 +169,9 @@ struct JobRecord {
   bool top_up = false;
   // Promotes although many candidates compute wrong results.
   bool promote_although_wrong = false;
+  // Promotes although the kernel became slower than what serves is of.
+  bool promote_although_slower = false;
+  bool canary = false;  // A canary decides how much is measured.
   // What clients asked for when the job was queued: part of the request, so
   // that the fit is a function of what is stored with it.
   std::vector<WeightedProblem> used_problems;
@@ -183,6 +202,11 @@ struct JobRecord {
   std::vector<CandidateRecord> excluded;
   int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
   std::string digest;                // Of the promoted table.
+  std::optional<DriftReport> drift;  // What its canary found.
+  // Mean over the verified problems of latency / best of those measured there,
+  // less one: of what served before, and of what serves now. Negative: unknown.
+  double regret_before = -1;
+  double regret_after = -1;
   int64_t created_at_us = 0;
   int64_t finished_at_us = 0;
 

@@ -57,7 +57,9 @@ inline TableRecord TestTable(const ProfileKey& key) {
           .device_label = "NVIDIA H200",
           .device_uuid = "GPU-1",
           .notes = {"bounds are wide"},
-          .compiler = "NVRTC 13.0"};
+          .compiler = "NVRTC 13.0",
+          .carried_from = "driver=570;runtime=12.8;power_w=700",
+          .unverified = true};
 }
 
 inline JobRecord TestJob() {
@@ -75,6 +77,8 @@ inline JobRecord TestJob() {
   job.even_if_busy = true;
   job.top_up = true;
   job.promote_although_wrong = true;
+  job.promote_although_slower = true;
+  job.canary = true;
   job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
                        {.problem = {.extents = {0, 2},
                                     .repeated = {4, 0},
@@ -99,6 +103,22 @@ inline JobRecord TestJob() {
   job.excluded = {TestCandidate(256, "hung", "causal")};
   job.not_meant_for_device = 12;
   job.digest = "abc";
+  job.drift = {.from_environment = "driver=1",
+               .to_environment = "driver=2",
+               .digest = "def",
+               .samples = 64,
+               .seconds = 3.5,
+               .overall_ratio = 1.25,
+               .regimes = {{.specialisation = "causal",
+                            .name = "one row of tiles",
+                            .pairs = 9,
+                            .median_ratio = 1.5,
+                            .worst_ratio = 1.75,
+                            .drifted = true}},
+               .action = DriftAction::kRefit,
+               .reason = "one of two regimes drifted"};
+  job.regret_before = 0.25;
+  job.regret_after = 0;
   job.created_at_us = 8;
   job.finished_at_us = 9;
   return job;

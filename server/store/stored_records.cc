@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "formats/measured_fields.h"
 #include "proto/wavetune/v1/store.pb.h"
+#include "server/store/stored_drift.h"
 #include "server/store/stored_format.h"
 #include "server/store/stored_usage.h"
 
@@ -36,7 +37,7 @@ absl::StatusOr<Enum> EnumFromStored(int32_t stored, Enum last) {
 
 static_assert(static_cast<int>(JobKind::kMeasure) == 1 &&
                   static_cast<int>(JobState::kCancelled) == 4 &&
-                  static_cast<int>(JobPhase::kDone) == 8,
+                  static_cast<int>(JobPhase::kCanary) == 9,
               "stored numbers follow the enums' order: see StoredJob");
 
 absl::StatusOr<Configuration> ConfigurationFromStored(
@@ -117,6 +118,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_job_id(record.job_id);
   stored.set_by(record.by);
   stored.set_why(record.why);
+  stored.set_carried_from(record.carried_from);
   stored.set_unverified(record.unverified);
   return stored;
 }
@@ -145,6 +147,7 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .job_id = stored.job_id(),
           .by = stored.by(),
           .why = stored.why(),
+          .carried_from = stored.carried_from(),
           .unverified = stored.unverified()};
 }
 
@@ -166,6 +169,8 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_generation(record.generation);
   stored.set_top_up(record.top_up);
   stored.set_promote_although_wrong(record.promote_although_wrong);
+  stored.set_promote_although_slower(record.promote_although_slower);
+  stored.set_canary(record.canary);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -195,6 +200,8 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.generation = stored.generation();
   record.top_up = stored.top_up();
   record.promote_although_wrong = stored.promote_although_wrong();
+  record.promote_although_slower = stored.promote_although_slower();
+  record.canary = stored.canary();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});
@@ -228,6 +235,12 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   }
   stored.set_not_meant_for_device(record.not_meant_for_device);
   stored.set_digest(record.digest);
+  stored.set_regrets(record.regret_before >= 0 || record.regret_after >= 0);
+  if (stored.regrets()) {
+    stored.set_regret_before(record.regret_before);
+    stored.set_regret_after(record.regret_after);
+  }
+  if (record.drift) *stored.mutable_drift() = DriftToStored(*record.drift);
   stored.set_created_at_us(record.created_at_us);
   stored.set_finished_at_us(record.finished_at_us);
 }
@@ -236,7 +249,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   ASSIGN_OR_RETURN(record.state,
                    EnumFromStored(stored.state(), JobState::kCancelled));
   ASSIGN_OR_RETURN(record.phase,
-                   EnumFromStored(stored.phase(), JobPhase::kDone));
+                   EnumFromStored(stored.phase(), JobPhase::kCanary));
   record.done = stored.done();
   record.total = stored.total();
   record.samples = stored.samples();
@@ -253,6 +266,11 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   }
   record.not_meant_for_device = stored.not_meant_for_device();
   record.digest = stored.digest();
+  if (stored.regrets()) {
+    record.regret_before = stored.regret_before();
+    record.regret_after = stored.regret_after();
+  }
+  if (stored.has_drift()) record.drift = DriftFromStored(stored.drift());
   record.created_at_us = stored.created_at_us();
   record.finished_at_us = stored.finished_at_us();
   return absl::OkStatus();

@@ -56,7 +56,7 @@ TEST(StoredRecordsTest, ASampleOfAnEarlierDaemonHasNoClockAndNoThrottling) {
 TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
   JobRecord job = TestJob();
   for (int state = 0; state <= 4; ++state) {
-    for (int phase = 0; phase <= 8; ++phase) {
+    for (int phase = 0; phase <= 9; ++phase) {
       job.state = static_cast<JobState>(state);
       job.phase = static_cast<JobPhase>(phase);
       EXPECT_EQ(DecodeStoredJob(EncodeStoredJob(job)).value(), job);

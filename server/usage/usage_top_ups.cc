@@ -128,6 +128,8 @@ std::optional<UsageTopUps::Target> UsageTopUps::TargetFor(
       snapshot->tables.begin(), snapshot->tables.end(),
       [&](const ServingTable& t) { return t.record.digest == record.digest; });
   if (serving == snapshot->tables.end()) return std::nullopt;
+  // Its samples are of another environment: a top-up would be a profile.
+  if (!serving->record.carried_from.empty()) return std::nullopt;
   const ProfileKey& key = serving->record.key;
   for (const std::string& uuid : services_.executors->Attached()) {
     const auto executor = services_.executors->Find(uuid, 0);

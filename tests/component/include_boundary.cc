@@ -147,10 +147,11 @@ bool IsServerCore(std::string_view path) {
                               "server/store/", "server/usage/"}) &&
          !StartsWithAny(
              BaseName(path),
-             {"rocksdb_", "stored_event", "stored_format", "stored_records",
-              "stored_usage", "stored_workload", "disk_kernel_catalog",
-              "event_texts", "retention_task", "staleness_watch", "table_judge",
-              "table_lookup", "workload_catalog"});
+             {"rocksdb_", "stored_drift", "stored_event", "stored_format",
+              "stored_records", "stored_usage", "stored_workload",
+              "disk_kernel_catalog", "event_texts", "retention_task",
+              "staleness_watch", "table_judge", "table_lookup",
+              "workload_catalog"});
 }
 
 const Layer& LayerOf(std::string_view path) {

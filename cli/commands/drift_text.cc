@@ -1,0 +1,63 @@
+#include "cli/commands/drift_text.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "model/kernel/key_difference.h"
+
+namespace wavetune::cli {
+namespace {
+
+std::string ActionName(v1::DriftReport::Action action) {
+  switch (action) {
+    case v1::DriftReport::CARRY_OVER:
+      return "carry over";
+    case v1::DriftReport::REFIT:
+      return "refit";
+    case v1::DriftReport::PROFILE:
+      return "profile anew";
+    default:
+      return "undecided";
+  }
+}
+
+}  // namespace
+
+void PrintDrift(std::ostream& out, const v1::JobInfo& job) {
+  if (!job.has_drift()) return;
+  const v1::DriftReport& drift = job.drift();
+  out << absl::StrFormat(
+      "  canary of table %s (%s): %s\n    %s\n    %d samples in %.1f s\n",
+      drift.digest().substr(0, 16),
+      KeyDifference(drift.from_environment(), drift.to_environment()),
+      ActionName(drift.action()), drift.reason(), drift.samples(),
+      drift.seconds());
+  for (const v1::DriftRegime& regime : drift.regimes()) {
+    out << absl::StrFormat("    %s%s: %d pairs, median %.3f, worst %.3f%s\n",
+                           regime.specialisation().empty()
+                               ? ""
+                               : absl::StrCat(regime.specialisation(), ", "),
+                           regime.name(), regime.pairs(), regime.median_ratio(),
+                           regime.worst_ratio(),
+                           regime.drifted() ? ", drifted" : "");
+  }
+}
+
+void PrintPlannedJobs(std::ostream& out,
+                      const std::vector<v1::PlannedJob>& planned) {
+  for (const v1::PlannedJob& job : planned) {
+    out << job.kernel() << " on " << job.device_uuid() << "\n  " << job.what()
+        << "\n  at most " << job.candidates() << " candidates to compile, "
+        << job.samples() << " samples";
+    if (job.device_s() >= 0) {
+      out << absl::StrFormat(", %.1f s of device time", job.device_s());
+    } else {
+      out << "; device time is not known, as nothing was measured yet";
+    }
+    out << "\n";
+  }
+  out << "nothing is queued (--dry-run)\n";
+}
+
+}  // namespace wavetune::cli

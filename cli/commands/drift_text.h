@@ -1,0 +1,23 @@
+// What a canary found, and what jobs would do, as people read them.
+#ifndef WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
+#define WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
+
+#include <ostream>
+#include <vector>
+
+#include "proto/wavetune/v1/admin_service.pb.h"
+#include "proto/wavetune/v1/types.pb.h"
+
+namespace wavetune::cli {
+
+// The report of a job's canary, each line indented by two; nothing where it has
+// none.
+void PrintDrift(std::ostream& out, const v1::JobInfo& job);
+
+// One paragraph for each job.
+void PrintPlannedJobs(std::ostream& out,
+                      const std::vector<v1::PlannedJob>& planned);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_

@@ -1,0 +1,26 @@
+// CarryOver: a job makes the serving table serve for its own environment, too.
+//
+// Thread safety: none; used by the job's worker thread.
+#ifndef WAVETUNE_SERVER_JOBS_CARRY_OVER_H_
+#define WAVETUNE_SERVER_JOBS_CARRY_OVER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/jobs/incumbent.h"
+#include "server/jobs/job_control.h"
+#include "server/jobs/job_services.h"
+
+namespace wavetune {
+
+// Carries the table over to the key of the job, and says in its record how that
+// went: also where it is not, because another job promoted or found a choice of
+// it wrong meanwhile. `incumbent` is comparable, of the kernel as it is now and
+// stale for the key. `why` says what was measured. Errors: CANCELLED; the
+// stores'.
+absl::Status CarryOver(const JobServices& services, JobControl* control,
+                       const Incumbent& incumbent, const std::string& why);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_JOBS_CARRY_OVER_H_

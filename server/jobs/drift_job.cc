@@ -1,0 +1,310 @@
+#include "server/jobs/drift_job.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "fit/plan/drift_regimes.h"
+#include "model/kernel/correctness_problems.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/key_difference.h"
+#include "server/catalog/table_staleness.h"
+#include "server/jobs/carry_over.h"
+#include "server/jobs/job_binding.h"
+#include "server/jobs/profile_candidates.h"
+#include "server/jobs/profiling_job.h"
+#include "server/jobs/stored_profile.h"
+
+namespace wavetune {
+namespace {
+
+// The key that a table's samples are stored under.
+ProfileKey MeasuredKey(const TableRecord& table) {
+  ProfileKey key = table.key;
+  key.environment_key = table.measured_in();
+  return key;
+}
+
+bool IsKnown(const std::vector<Candidate>& candidates,
+             const Configuration& configuration) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& candidate) {
+                       return candidate.configuration == configuration;
+                     });
+}
+
+}  // namespace
+
+DriftJob::DriftJob(const JobServices& services, JobControl* control)
+    : services_(services), control_(control), device_(services, control) {}
+
+absl::Status DriftJob::Run() {
+  RETURN_IF_ERROR(Bind());
+  const TableRecord* const serving = incumbent_.record();
+  if (serving != nullptr && !incumbent_.IsStaleFor(control_->record().key)) {
+    control_->Update([&](JobRecord& job) {
+      job.message = absl::StrCat("table ", serving->digest.substr(0, 8),
+                                 " is current: there is no drift to look for");
+    });
+    return absl::OkStatus();
+  }
+  if (!CanJudge()) return ProfileWith({});
+  ASSIGN_OR_RETURN(const DriftReport report, Report());
+  switch (report.action) {
+    case DriftAction::kCarryOver:
+      return CarryOver(services_, control_, incumbent_, report.reason);
+    case DriftAction::kRefit:
+      return ProfileWith(Kept(report));
+    case DriftAction::kProfile:
+    case DriftAction::kUndecided:
+      break;
+  }
+  return ProfileWith({});
+}
+
+absl::Status DriftJob::Bind() {
+  ASSIGN_OR_RETURN(const DeviceFacts device, device_.Acquire());
+  ASSIGN_OR_RETURN(JobBinding bound, BindJob(services_, control_, device));
+  kernel_ = std::move(bound.kernel);
+  spec_ = std::move(bound.spec);
+  input_ = std::move(bound.input);
+  input_.spec = &spec_;
+  input_.candidates.assign(spec_.SpecialisationNames().size(), {});
+  const JobRecord job = control_->record();
+  device_.Bind(kernel_, job.key, job.generation);
+  incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(job.key));
+  if (incumbent_.record() == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(
+      stored_, LoadProfilesOf(*services_.samples,
+                              MeasuredKey(*incumbent_.record()), device.uuid));
+  before_ = SamplesOf(stored_);
+  return absl::OkStatus();
+}
+
+bool DriftJob::CanJudge() const {
+  if (incumbent_.comparable() == nullptr) return false;
+  const TableRecord& serving = *incumbent_.record();
+  return serving.key.fingerprint == control_->record().key.fingerprint ||
+         DiffersByCompilerAlone(serving, kernel_->spec, input_.device,
+                                *services_.kernels);
+}
+
+absl::StatusOr<DriftReport> DriftJob::Report() {
+  const JobRecord job = control_->record();
+  if (job.drift && job.drift->to_environment == job.key.environment_key &&
+      job.drift->digest == incumbent_.record()->digest) {
+    return *job.drift;
+  }
+  ASSIGN_OR_RETURN(DriftReport report, RunCanary());
+  report.from_environment = incumbent_.record()->measured_in();
+  report.to_environment = job.key.environment_key;
+  report.digest = incumbent_.record()->digest;
+  control_->Update([&](JobRecord& record) { record.drift = report; },
+                   JobControl::Persist::kSynced);
+  services_.canary_judged(control_->record());
+  return report;
+}
+
+absl::StatusOr<DriftReport> DriftJob::RunCanary() {
+  ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers());
+  services_.candidates_changed(control_->record().key);
+  if (!unusable.empty()) {
+    return DriftReport{.action = DriftAction::kProfile, .reason = unusable};
+  }
+  const Plan plan = MakePlan();
+  const Clock::Duration begin = services_.clock->SteadyNow();
+  ASSIGN_OR_RETURN(const std::vector<Sample> measured, MeasurePlan(plan));
+  DriftReport report = Judge(plan, measured);
+  report.seconds = ToSeconds(services_.clock->SteadyNow() - begin);
+  report.samples = static_cast<int32_t>(
+      std::count_if(measured.begin(), measured.end(),
+                    [](const Sample& s) { return s.latency_us > 0; }));
+  return report;
+}
+
+absl::StatusOr<std::string> DriftJob::PrepareMembers() {
+  ASSIGN_OR_RETURN(const StoredProfile known,
+                   LoadStoredProfile(*services_.samples, control_->record()));
+  for (const CandidateRecord& record : known.candidates) {
+    TakeCandidate(kernel_->spec, record, input_.candidates);
+  }
+  control_->Update(
+      [&](JobRecord& job) {
+        job.phase = JobPhase::kCanary;
+        job.message = "preparing what the table may choose";
+        job.done = 0;
+        job.total = 0;
+        job.seconds_left = -1;
+      },
+      JobControl::Persist::kLazily);
+  const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
+  for (size_t i = 0; i < names.size(); ++i) {
+    RETURN_IF_ERROR(PrepareMembersOf(i));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    const SubTable* const sub =
+        FindSubTable(incumbent_.comparable()->table(), names[i]);
+    for (const Candidate& candidate : input_.candidates[i]) {
+      if (sub == nullptr || !candidate.excluded() ||
+          !incumbent_.Chooses(names[i], candidate.configuration)) {
+        continue;
+      }
+      return UnusableText(candidate.configuration, candidate.excluded_reason);
+    }
+  }
+  if (!device_.unprepared().empty()) {
+    return absl::StrCat("what the table may choose could not be prepared",
+                        device_.UnpreparedText());
+  }
+  return std::string();
+}
+
+std::string DriftJob::UnusableText(const Configuration& member,
+                                   const std::string& why) const {
+  return absl::StrCat("it may choose ",
+                      FormatConfiguration(kernel_->spec, member),
+                      ", which cannot be used any more: ", why);
+}
+
+absl::Status DriftJob::PrepareMembersOf(size_t specialisation) {
+  const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
+  const SubTable* const sub =
+      FindSubTable(incumbent_.comparable()->table(), name);
+  std::set<Configuration> members = {kernel_->spec.default_configuration};
+  if (sub != nullptr) {
+    for (const TableCandidate& member : sub->portfolio) {
+      members.insert(member.configuration);
+    }
+  }
+  std::vector<Configuration> missing;
+  for (const Configuration& member : members) {
+    if (!IsKnown(input_.candidates[specialisation], member)) {
+      missing.push_back(member);
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  control_->Update([&](JobRecord& job) {
+    job.total += static_cast<int64_t>(missing.size());
+  });
+  return device_.Prepare(
+      name, missing, DeclaredCorrectnessProblems(kernel_->spec, name),
+      [&](CandidateRecord& record) {
+        TakeCandidate(kernel_->spec, record, input_.candidates);
+        control_->Update([](JobRecord& job) { ++job.done; });
+      });
+}
+
+DriftJob::Plan DriftJob::MakePlan() const {
+  Plan plan;
+  ProfileInput input = input_;
+  input.samples = before_;
+  plan.verification = services_.profiling.plan_verification(
+      input, incumbent_.comparable()->table(), nullptr);
+  const CanaryInput known{.table = incumbent_.comparable(), .before = before_};
+  const std::set<std::pair<Configuration, Problem>> measured = [&] {
+    std::set<std::pair<Configuration, Problem>> pairs;
+    for (const Sample& s : before_) pairs.emplace(s.configuration, s.problem);
+    return pairs;
+  }();
+  std::vector<MeasureItem> fresh;
+  for (const MeasureItem& item : plan.verification.items) {
+    if (!measured.contains({item.configuration, item.problem})) {
+      fresh.push_back(item);
+    }
+  }
+  CanaryLimits limits;
+  limits.pairs = kMostSamples - std::min(kMostSamples, fresh.size());
+  plan.pairs = PlanCanary(known, plan.verification.items, limits);
+  for (const CanaryPair& pair : plan.pairs) plan.items.push_back(pair.item);
+  for (const MeasureItem& item : plan.verification.items) {
+    if (plan.items.size() < kMostSamples &&
+        std::find(plan.items.begin(), plan.items.end(), item) ==
+            plan.items.end()) {
+      plan.items.push_back(item);
+    }
+  }
+  return plan;
+}
+
+absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan) {
+  control_->Update(
+      [&](JobRecord& job) {
+        job.phase = JobPhase::kCanary;
+        job.message.clear();
+        job.done = 0;
+        job.total = static_cast<int64_t>(plan.items.size());
+      },
+      JobControl::Persist::kLazily);
+  std::vector<Sample> measured(plan.items.size());
+  const auto on_result = [&](size_t index, const JobDevice::Result& result) {
+    if (result.sample) measured[index] = *result.sample;
+    const MeasureItem& item = plan.items[index];
+    if (result.excluded &&
+        incumbent_.Chooses(item.problem.specialisation, item.configuration)) {
+      crashed_ = UnusableText(item.configuration, result.failure);
+    }
+    control_->Update([](JobRecord& job) { ++job.done; });
+  };
+  RETURN_IF_ERROR(device_.Measure(plan.items, on_result).status());
+  return measured;
+}
+
+DriftReport DriftJob::Judge(const Plan& plan,
+                            const std::vector<Sample>& measured) {
+  if (!crashed_.empty()) {
+    return {.action = DriftAction::kProfile, .reason = crashed_};
+  }
+  DriftReport report = JudgeCanary(plan.pairs, measured);
+  if (report.action != DriftAction::kCarryOver) return report;
+  std::vector<Sample> verified;
+  for (const MeasureItem& item : plan.verification.items) {
+    const auto at = std::find(plan.items.begin(), plan.items.end(), item);
+    verified.push_back(
+        at == plan.items.end()
+            ? Sample()
+            : measured[static_cast<size_t>(at - plan.items.begin())]);
+  }
+  const Verdict verdict =
+      services_.profiling.judge_verification(plan.verification, verified);
+  control_->Update([&](JobRecord& job) {
+    job.regret_before = verdict.regret_chosen;
+    job.regret_after = verdict.regret_chosen;
+  });
+  if (!verdict.promote) {
+    report.action = DriftAction::kProfile;
+    absl::StrAppend(&report.reason, "; but ", verdict.reason);
+  } else if (incumbent_.record()->key.fingerprint !=
+             control_->record().key.fingerprint) {
+    report.action = DriftAction::kRefit;
+    absl::StrAppend(&report.reason,
+                    "; another compiler made what it chooses, so that it is "
+                    "fitted anew");
+  }
+  return report;
+}
+
+absl::Status DriftJob::ProfileWith(std::vector<Sample> kept) {
+  ProfilingJob job(services_, control_);
+  job.SetKept(std::move(kept));
+  return job.Run();
+}
+
+std::vector<Sample> DriftJob::Kept(const DriftReport& report) const {
+  std::map<std::pair<std::string, Configuration>, int64_t> tiles;
+  for (const CandidateRecord& record : stored_.candidates) {
+    tiles[{record.specialisation, record.candidate.configuration}] =
+        record.candidate.tiles_per_wave;
+  }
+  return KeptAfterDrift(
+      incumbent_.comparable()->table(), report, before_,
+      [&](const std::string& specialisation, const Configuration& candidate) {
+        const auto found = tiles.find({specialisation, candidate});
+        return found == tiles.end() ? 0 : found->second;
+      });
+}
+
+}  // namespace wavetune

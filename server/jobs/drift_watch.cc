@@ -1,0 +1,100 @@
+#include "server/jobs/drift_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/kernel/key_difference.h"
+#include "server/catalog/table_staleness.h"
+
+namespace wavetune {
+namespace {
+
+constexpr std::chrono::minutes kFirstRetry{10};
+constexpr int kMostRetryDoublings = 7;  // 21 hours.
+// Kernels times classes of devices that came and went.
+constexpr size_t kMostAttempts = 4096;
+
+}  // namespace
+
+void DriftWatch::Look() {
+  if (attempts_.size() > kMostAttempts) attempts_.clear();
+  std::set<std::pair<std::string, std::string>> classes;
+  for (const std::string& uuid : options_.executors->Attached()) {
+    const auto executor = options_.executors->Find(uuid, 0);
+    if (executor == nullptr) continue;
+    const DeviceFacts device = executor->device();
+    if (classes.emplace(SiliconKey(device), EnvironmentKey(device)).second) {
+      LookAt(device);
+    }
+  }
+}
+
+void DriftWatch::LookAt(const DeviceFacts& device) {
+  std::set<std::string> kernels;
+  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+    if (table.record.key.silicon_key == SiliconKey(device)) {
+      kernels.insert(table.record.key.kernel);
+    }
+  }
+  for (const std::string& kernel : kernels) {
+    const auto fingerprint = options_.kernels->Fingerprint(kernel, device);
+    if (!fingerprint.ok()) continue;
+    const ProfileKey key{kernel, *fingerprint, SiliconKey(device),
+                         EnvironmentKey(device)};
+    const std::optional<ServingTable> serving = options_.tables->Incumbent(key);
+    if (serving && IsToBeJudged(serving->record, key, device)) {
+      Attempt(key, serving->record, device);
+    } else {
+      attempts_.erase(key);
+    }
+  }
+}
+
+void DriftWatch::Attempt(const ProfileKey& key, const TableRecord& serving,
+                         const DeviceFacts& device) {
+  Attempts& attempts = attempts_[key];
+  const Clock::Duration now = options_.clock->SteadyNow();
+  if ((attempts.made > 0 && now < attempts.next) ||
+      options_.jobs->IsProfiling(key.kernel, device.uuid)) {
+    return;
+  }
+  attempts.next = now + kFirstRetry * (1 << attempts.made);
+  attempts.made = std::min(attempts.made + 1, kMostRetryDoublings);
+  Queue(key, serving, device);
+}
+
+bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
+                              const DeviceFacts& device) {
+  if (serving.how == PromotionKind::kRolledBack || serving.unverified ||
+      options_.tables->snapshot()->PinOf(key.kernel, key.silicon_key)) {
+    return false;
+  }
+  if (serving.key.fingerprint == key.fingerprint) {
+    return !serving.IsFor(key.environment_key);
+  }
+  const auto spec = options_.kernels->Spec(key.kernel);
+  return spec.ok() &&
+         DiffersByCompilerAlone(serving, **spec, device, *options_.kernels);
+}
+
+void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,
+                       const DeviceFacts& device) {
+  ReprofileRequest request{.kernel = key.kernel, .device_uuid = device.uuid};
+  request.reason = absl::StrCat(
+      "automatic: table ", serving.digest.substr(0, 8),
+      " is stale: ", StaleReason(serving, device, *options_.kernels));
+  request.canary = true;
+  request.fingerprint = key.fingerprint;
+  const auto jobs = options_.jobs->Reprofile(request);
+  if (!jobs.ok()) {
+    options_.warn(absl::StrCat("the stale table of kernel ", key.kernel,
+                               " is not judged: ", jobs.status().message()));
+  }
+}
+
+}  // namespace wavetune
