@@ -29,10 +29,11 @@ constexpr size_t kFewestCompared = 8;
 constexpr double kProfileShare = 0.5;
 // Two samples of one thing differ by so much even if each is sure of itself.
 constexpr double kLeastSpread = 0.005;
+// Of a sample that was never stable, as many are on a busy host.
+constexpr double kSuspectSpread = 0.1;
 
 bool IsSound(const Sample& sample) {
-  return !sample.suspect && !sample.throttled &&
-         IsPlausibleLatency(sample.latency_us);
+  return !sample.throttled && IsPlausibleLatency(sample.latency_us);
 }
 
 double MiddleOf(std::vector<double> values) {
@@ -221,7 +222,9 @@ struct Ratio {
 
 double SpreadOfBoth(const Sample& before, const Sample& now) {
   const double both = std::hypot(before.relative_spread, now.relative_spread);
-  return std::isfinite(both) ? std::max(both, kLeastSpread) : kLeastSpread;
+  const double least =
+      before.suspect || now.suspect ? kSuspectSpread : kLeastSpread;
+  return std::isfinite(both) ? std::max(both, least) : least;
 }
 
 std::vector<Ratio> RatiosOf(const std::vector<CanaryPair>& pairs,

@@ -34,7 +34,7 @@ namespace wavetune {
 // What a canary compares with.
 struct CanaryInput {
   const CompiledTable* table = nullptr;  // The older one.
-  // Of the table's environment; of a pair the last counts. Suspect ones are
+  // Of the table's environment; of a pair the last counts. Throttled ones are
   // left out.
   absl::Span<const Sample> before;
 };
@@ -62,8 +62,9 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
                                    const CanaryLimits& limits = {});
 
 // Returns what changed, and what to do about it. `measured` answers `pairs` in
-// order; missing measurements (latency <= 0), throttled and suspect ones leave
-// their pairs out. Sets neither environments nor digest nor time. Cannot fail.
+// order; missing measurements (latency <= 0) and throttled ones leave their
+// pairs out; one that was never stable counts as having a spread of 10 %. Sets
+// neither environments nor digest nor time. Cannot fail.
 //
 // A regime drifted where the median of its ratios now / then is off by more
 // than 3 % (or half the table's bound, at most 10 %) and twice the spread of

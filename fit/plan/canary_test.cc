@@ -154,6 +154,18 @@ TEST_F(CanaryTest, CarriesOverWhatIsAsItWas) {
   EXPECT_THAT(Kept(report), Not(IsEmpty()));
 }
 
+TEST_F(CanaryTest, SamplesThatWereNeverStableMayScatter) {
+  const std::vector<CanaryPair> pairs = Plan();
+  std::vector<Sample> measured =
+      Measure(pairs, [](const MeasureItem&) { return 1; });
+  for (size_t i = 0; i < measured.size(); ++i) {
+    measured[i].latency_us *= i % 2 == 0 ? 1.12 : 0.9;
+  }
+  EXPECT_NE(JudgeCanary(pairs, measured).action, DriftAction::kCarryOver);
+  for (Sample& sample : measured) sample.suspect = true;
+  EXPECT_EQ(JudgeCanary(pairs, measured).action, DriftAction::kCarryOver);
+}
+
 TEST_F(CanaryTest, RefitsWithAllSamplesWhereAllBecameSlowerAlike) {
   const DriftReport report = Judge([](const MeasureItem&) { return 1.2; });
   EXPECT_EQ(report.action, DriftAction::kRefit) << report.reason;
