@@ -15,6 +15,7 @@
 #include "server/catalog/table_staleness.h"
 #include "server/jobs/carry_over.h"
 #include "server/jobs/job_binding.h"
+#include "server/jobs/job_wait.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profiling_job.h"
 #include "server/jobs/stored_profile.h"
@@ -98,6 +99,10 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
   if (job.drift && job.drift->to_environment == job.key.environment_key &&
       job.drift->digest == incumbent_.record()->digest) {
     return *job.drift;
+  }
+  DeviceLease lease;  // A job for a class holds none of its own.
+  if (job.whole_class) {
+    ASSIGN_OR_RETURN(lease, AwaitLease(services_, control_, job.device_uuid));
   }
   ASSIGN_OR_RETURN(DriftReport report, RunCanary());
   report.from_environment = incumbent_.record()->measured_in();
