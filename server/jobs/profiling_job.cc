@@ -517,15 +517,16 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   ShowRegrets(verdict);
   const std::string reason = verdict.reason + coverage + Remarks();
   const std::vector<RejectedPoint> points = EvidenceOf(plan, measured);
-  if (!verdict.promote) {
-    Reject(fit.table, payload, reason, points);
-    return KeepIncumbent(verdict, reason);
-  }
+  // First, as it is why a table of this build loses, where it does.
   ASSIGN_OR_RETURN(const std::string slower, WhySlower(*table));
   if (!slower.empty()) {
     Reject(fit.table, payload, slower + coverage + Remarks(), points);
     Keep(slower + coverage + Remarks());
     return absl::OkStatus();
+  }
+  if (!verdict.promote) {
+    Reject(fit.table, payload, reason, points);
+    return KeepIncumbent(verdict, reason);
   }
   return Promote(fit.table, payload, reason, points);
 }

@@ -78,7 +78,7 @@ class Operator {
     grpc::ClientContext context;
     v1::ReprofileRequest request;
     v1::ReprofileResponse response;
-    request.set_kernel("column_sum");
+    request.set_kernel("repeats");
     request.set_fresh(true);
     // Other samples each time, so that the table is another one.
     request.set_samples_per_candidate(8 + static_cast<int>(jobs_++ % 8));
@@ -122,18 +122,18 @@ class KillTest : public NodeFixture {
  protected:
   void SetUp() override {
     WriteFile(Path("shapes.csv"), "n,k\n700,100\n");
-    AddKernel("column_sum");
+    AddKernel("repeats");
     StartDaemon();
     StartAgent();
     if (HasFatalFailure() || IsSkipped()) return;
     const CliResult recorded =
-        Cli({"bench", "column_sum", "--shapes", Path("shapes.csv"), "--json",
+        Cli({"bench", "repeats", "--shapes", Path("shapes.csv"), "--json",
              "--record", Path("trace"), "--anchors", "30"});
     ASSERT_EQ(recorded.exit_code, 0) << recorded.err;
     ASSERT_EQ(agent().Stop(std::chrono::seconds(20)), 0);
     ASSERT_EQ(daemon().Stop(std::chrono::seconds(20)), 0);
-    fs::remove_all(Path("kernels/column_sum"));
-    fs::copy(Path("trace"), Path("kernels/column_sum"));
+    fs::remove_all(Path("kernels/repeats"));
+    fs::copy(Path("trace"), Path("kernels/repeats"));
     StartDaemon();
     StartReplay();
   }
