@@ -18,10 +18,8 @@ constexpr int kFewestProblems = 6;
 std::map<Problem, double> ChosenLatencies(const MeasuredBuild& build) {
   std::map<Problem, double> latencies_us;
   for (const Sample& sample : build.samples) {
-    if (sample.suspect || sample.throttled ||
-        !IsPlausibleLatency(sample.latency_us)) {
-      continue;
-    }
+    // Suspect ones count: the mean's standard error says how unsure they are.
+    if (sample.throttled || !IsPlausibleLatency(sample.latency_us)) continue;
     const Decision decision = build.table->Resolve(
         build.table->SubTableIndex(sample.problem.specialisation),
         sample.problem.View());

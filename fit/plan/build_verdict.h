@@ -30,7 +30,7 @@ struct BuildVerdict {
 };
 
 // Compares what each table chooses in its own build, at the problems where both
-// choices were measured; of a pair the last sound sample counts. Slower: by
+// choices were measured; of a pair the last sample counts. Slower: by
 // more than 3 % and twice the standard error of the mean, at 6 problems or
 // more. Cannot fail.
 BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now);

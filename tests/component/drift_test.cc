@@ -38,7 +38,7 @@ class DriftTest : public NodeFixture {
     StartDaemon();
     StartAgent({"--inject", Path("inject")});
     if (HasFatalFailure() || IsSkipped()) return;
-    const json job = WaitForJob(Reprofile(kKernel));
+    const json job = WaitForJob(Reprofile(kKernel, {}, 16));
     ASSERT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
     poller_ = Program::Start(
         {Binary("fetch_poller"), "unix:" + Path("reader.sock"), kKernel},
@@ -143,7 +143,7 @@ TEST_F(DriftTest, ASlowerBuildOfTheKernelIsRefused) {
   ASSERT_NE(text.find(loop), std::string::npos);
   text.replace(text.find(loop), loop.size(), "repeat < 2 * REPEAT");
   WriteFile(source, text);
-  const json job = WaitForJob(Reprofile(kKernel));
+  const json job = WaitForJob(Reprofile(kKernel, {}, 16));
   EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
   EXPECT_THAT(job.value("message", ""), HasSubstr("not promoted"));
   EXPECT_THAT(job.value("message", ""), HasSubstr("is slower"));
