@@ -115,7 +115,7 @@ TEST_F(DriftTest, ADriverUpgradeIsDealtWithWhileTablesAreServed) {
   EXPECT_THAT(events, HasSubstr("canary-result"));
 
   // Back again, in one command; what an operator chose is left alone.
-  const json slower = Upgrade("driver = 3.0\nslower = 3 where BLOCK_N = 16\n");
+  const json slower = Upgrade("driver = 3.0\nslower = 3 where REPEAT = 1\n");
   EXPECT_EQ(slower.value("state", ""), "SUCCEEDED") << slower.dump(2);
   EXPECT_THAT(slower["drift"].value("action", ""), AnyOf("REFIT", "PROFILE"))
       << slower.dump(2);
