@@ -202,6 +202,7 @@ class Rounds {
     std::lock_guard lock(mutex_);
     if (ending_) return round_.get_token();
     round_ = std::stop_source();
+    if (asked_) round_.request_stop();  // While devices were looked for.
     if (!std::exchange(listening_, true)) {
       ProcessSignals::Keep();
       std::thread([this] { Listen(); }).detach();

@@ -117,6 +117,8 @@ pretend "driver = 3.0" "slower = 3 where ${choice}"
 await_drift "${before}"
 "${bin}/wavetune" jobs show "${job}"
 action="$(ask "said['drift']['action']" jobs show "${job}")"
+check "the canary took $(ask "round(said['drift']['seconds'], 2)" jobs show "${job}") s" \
+  at_most "$(ask "said['drift']['seconds']" jobs show "${job}")" 10
 check "it is not carried over: ${action}" test "${action}" != CARRY_OVER
 
 note "4: rolling back"
@@ -132,6 +134,7 @@ if [ -n "${slower_edit}" ]; then
     [ "$(ask "said['devices'][0]['facts']['driver']" devices)" = 2.0 ] && break
     sleep 0.25
   done
+  check "the device has driver 2.0 again" test "$(ask "said['devices'][0]['facts']['driver']" devices)" = 2.0
   find "${scratch}/kernels/${kernel}" -type f ! -name 'manifest*' -exec sed -i -e "${slower_edit}" {} +
   "${bin}/wavetune" reprofile --kernel "${kernel}" --budget "${budget}" --reason "slower build" --wait
   check "the slower build is refused" test "$(serving digest)" = "${good}"
@@ -146,7 +149,7 @@ of_summary() { python3 -c "import json; print(json.load(open('${scratch}/summary
 longest="$(python3 -c "
 import json
 lines = [json.loads(line) for line in open('${scratch}/polled')]
-print(max((line['notice_ms'] for line in lines if 'notice_ms' in line), default=0))")"
+print(max((line['notice_ms'] for line in lines if 'notice_ms' in line), default=float('inf')))")"
 check "$(of_summary failed) of $(of_summary fetches) fetches failed" test "$(of_summary failed)" -eq 0
 check "the latest notice of a promotion came after ${longest} ms" at_most "${longest}" 1000
 note "what the daemon told of it"

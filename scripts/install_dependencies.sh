@@ -20,6 +20,7 @@ build_packages=(
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
   libjs-chart.js  # in the pages of `wavetune report`
   python3 python3-dev
+  file dpkg-dev  # packages: cpack
 )
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
@@ -30,7 +31,7 @@ test_packages=(
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
 # The scenarios of tests/hostile, and a bare root for packages: scripts/soak.sh.
-soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota mmdebstrap)
+soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota mmdebstrap systemd libclang-rt-14-dev)
 
 packages=()
 [ "$#" -gt 0 ] || set -- build test

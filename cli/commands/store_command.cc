@@ -94,8 +94,10 @@ absl::Status RunRestore(CommandContext& context, const StoreOptions& options) {
                          "give its folder\n")
                << "  systemctl stop wavetuned\n"
                << "  mv " << store << " " << store << ".before\n"
-               << "  sudo -u wavetune wavetuned restore --from " << options.from
-               << " --store " << store << "\n"
+               << "  wavetuned restore --from " << options.from << " --store "
+               << store << "\n"
+               << "  chown -R --reference=" << store << ".before " << store
+               << "\n"
                << "  systemctl start wavetuned\n";
   return absl::OkStatus();
 }

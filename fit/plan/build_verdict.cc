@@ -12,7 +12,6 @@ namespace wavetune {
 namespace {
 
 constexpr double kSlower = 0.03;  // docs/decisions/0056.
-constexpr int kFewestProblems = 6;
 
 // Latency of what the table chooses, where that was measured.
 std::map<Problem, double> ChosenLatencies(const MeasuredBuild& build) {
@@ -40,7 +39,7 @@ BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now) {
     if (then != then_us.end()) logs.push_back(std::log(now_us / then->second));
   }
   BuildVerdict verdict{.problems = static_cast<int>(logs.size())};
-  if (verdict.problems < kFewestProblems) return verdict;
+  if (verdict.problems < BuildVerdict::kFewestProblems) return verdict;
   const double n = verdict.problems;
   double sum = 0;
   for (const double log : logs) sum += log;

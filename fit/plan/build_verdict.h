@@ -23,6 +23,9 @@ struct MeasuredBuild {
 };
 
 struct BuildVerdict {
+  // With fewer there is no verdict.
+  static constexpr int kFewestProblems = 6;
+
   bool slower = false;
   int problems = 0;    // That were compared.
   double ratio = 1;    // Geometric mean of latency now / before.

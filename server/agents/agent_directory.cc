@@ -270,6 +270,7 @@ void AgentDirectory::Forget(const std::string& device_uuid) {
       return;
     unsaved_.erase(device_uuid);
     standings_.erase(device_uuid);
+    ++revision_;
   }
   StoreLater(device_uuid);
 }

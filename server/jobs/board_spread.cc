@@ -103,6 +103,9 @@ class BoardSpread {
   int finished_ = 0;
   bool stopping_ = false;
   absl::Status failure_;
+  // Of the wait that goes on: until then a board was busy, for which there is
+  // no limit. Of the job's thread.
+  double excused_s_ = 0;
 };
 
 BoardSpread::Obstacles BoardSpread::StartBoards() {
@@ -245,6 +248,7 @@ absl::Status BoardSpread::ShowWaiting(const Obstacles& obstacles,
   if (busy || any(Obstacle::Kind::kTaken)) {
     wait.Show(absl::StrCat(
         text, busy ? "; reprofile with --even-if-busy to measure anyway" : ""));
+    excused_s_ = wait.WaitedS();
     return absl::OkStatus();
   }
   const bool hot = any(Obstacle::Kind::kHot);
@@ -256,7 +260,7 @@ absl::Status BoardSpread::ShowWaiting(const Obstacles& obstacles,
         "was measured is kept"));
   }
   const double limit_s = hot ? services_.hot_wait_s : services_.agent_wait_s;
-  const double left_s = limit_s - wait.WaitedS();
+  const double left_s = limit_s - (wait.WaitedS() - excused_s_);
   if (left_s > 0) {
     wait.Show(absl::StrCat(text, "; gives up in ", DurationText(left_s)));
     return absl::OkStatus();
@@ -280,6 +284,7 @@ absl::Status BoardSpread::Run() {
     if (running_ > 0) {
       lock.unlock();
       wait.End();
+      excused_s_ = 0;
       lock.lock();
       changed_.wait_for(lock, kBoardPoll);
       continue;

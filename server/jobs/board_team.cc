@@ -57,8 +57,7 @@ bool BoardTeam::IsOfClass(const std::string& uuid) const {
 
 bool BoardTeam::IsLeftOut(const std::string& uuid) const {
   const auto it = ratios_.find(uuid);
-  if (it == ratios_.end()) return false;
-  if (it->second.known()) return it->second.deviates();
+  if (it != ratios_.end() && it->second.known()) return it->second.deviates();
   // Nobody knows what its samples are worth beside those of the others.
   return rated_.contains(uuid) &&
          std::any_of(ratios_.begin(), ratios_.end(),

@@ -74,12 +74,28 @@ bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
       options_.tables->snapshot()->PinOf(key.kernel, key.silicon_key)) {
     return false;
   }
+  // It would leave a class that is attached, which would take it back.
+  if (serving.how == PromotionKind::kCarriedOver &&
+      !serving.IsFor(key.environment_key) && IsAttached(serving.key)) {
+    return false;
+  }
   if (serving.key.fingerprint == key.fingerprint) {
     return !serving.IsFor(key.environment_key);
   }
   const auto spec = options_.kernels->Spec(key.kernel);
   return spec.ok() &&
          DiffersByCompilerAlone(serving, **spec, device, *options_.kernels);
+}
+
+bool DriftWatch::IsAttached(const ProfileKey& key) const {
+  const std::vector<std::string> attached = options_.executors->Attached();
+  return std::any_of(
+      attached.begin(), attached.end(), [&](const std::string& uuid) {
+        const auto executor = options_.executors->Find(uuid, 0);
+        return executor != nullptr &&
+               SiliconKey(executor->device()) == key.silicon_key &&
+               EnvironmentKey(executor->device()) == key.environment_key;
+      });
 }
 
 void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,

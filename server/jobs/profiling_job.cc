@@ -568,13 +568,19 @@ absl::StatusOr<std::string> ProfilingJob::WhySlower(
     return std::string();
   }
   ProfileKey before = serving->key;
-  before.environment_key = serving->measured_in();
-  ASSIGN_OR_RETURN(const SampleSet stored,
-                   LoadProfilesOf(*services_.samples, before,
-                                  job.whole_class ? "" : job.device_uuid));
-  const std::vector<Sample> then = SamplesOf(stored);
-  const BuildVerdict verdict =
-      JudgeBuild({incumbent_.comparable(), then}, {&table, input_.samples});
+  BuildVerdict verdict;
+  // Under the same driver, where enough was measured of it.
+  for (const std::string& environment :
+       {job.key.environment_key, std::string(serving->measured_in())}) {
+    before.environment_key = environment;
+    ASSIGN_OR_RETURN(const SampleSet stored,
+                     LoadProfilesOf(*services_.samples, before,
+                                    job.whole_class ? "" : job.device_uuid));
+    const std::vector<Sample> then = SamplesOf(stored);
+    verdict =
+        JudgeBuild({incumbent_.comparable(), then}, {&table, input_.samples});
+    if (verdict.problems >= BuildVerdict::kFewestProblems) break;
+  }
   if (!verdict.slower) return std::string();
   return absl::StrCat(verdict.reason,
                       "; promote it all the same: wavetune reprofile --kernel ",

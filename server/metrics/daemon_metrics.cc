@@ -146,7 +146,15 @@ void AddTables(const MetricsSources& sources, Families& families) {
     age.Add(std::max(0.0,
                      1e-6 * static_cast<double>(now_us - table.promoted_at_us)),
             labels);
-    stale.Add(reasons[i].empty() ? 0 : 1, labels);
+    // What a newer table serves beside is of an environment of before.
+    const bool of_before = std::any_of(
+        snapshot->tables.begin(), snapshot->tables.end(),
+        [&](const ServingTable& other) {
+          return other.record.key.kernel == table.key.kernel &&
+                 other.record.key.silicon_key == table.key.silicon_key &&
+                 other.record.epoch > table.epoch;
+        });
+    stale.Add(reasons[i].empty() || of_before ? 0 : 1, labels);
   }
   AddTo(families, std::move(info));
   AddTo(families, std::move(age));

@@ -53,12 +53,12 @@ std::vector<DeviceRecord> OldDevices(const RetentionView& view,
 
 // Whether a device that is known has the table's environment and silicon.
 bool HasADevice(const RetentionView& view, const TableRecord& table) {
-  return std::any_of(
-      view.devices.begin(), view.devices.end(),
-      [&](const DeviceRecord& device) {
-        return SiliconKey(device.facts) == table.key.silicon_key &&
-               EnvironmentKey(device.facts) == table.key.environment_key;
-      });
+  return std::any_of(view.devices.begin(), view.devices.end(),
+                     [&](const DeviceRecord& device) {
+                       return SiliconKey(device.facts) ==
+                                  table.key.silicon_key &&
+                              table.IsFor(EnvironmentKey(device.facts));
+                     });
 }
 
 // Returns the newest table that serves beside `table`; nullptr: none does.

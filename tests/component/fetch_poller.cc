@@ -31,7 +31,7 @@ namespace {
 using nlohmann::json;
 
 constexpr timespec kInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
-constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::seconds kPatience{5};
 
 void Print(const json& line) {
   static std::mutex& mutex = *new std::mutex();

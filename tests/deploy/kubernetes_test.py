@@ -38,12 +38,15 @@ def validator() -> str:
     """A Python with kubernetes-validate; empty where it cannot be had."""
     folder = tempfile.mkdtemp(prefix="wavetune-kubernetes-")
     unittest.addModuleCleanup(shutil.rmtree, folder)
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
     python = f"{folder}/bin/python"
-    got = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "kubernetes-validate", "pyyaml"],
-        capture_output=True, check=False, timeout=240)
-    return python if got.returncode == 0 else ""
+    try:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "kubernetes-validate", "pyyaml"],
+            capture_output=True, check=True, timeout=240)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return ""
+    return python
 
 
 def builder() -> list[str]:
