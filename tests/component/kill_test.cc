@@ -27,8 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Under a sanitizer all takes several times as long.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int kKills = 8;
+#else
 constexpr int kKills = 50;
-constexpr int kLongestRoundMs = 700;
+#endif
 
 int WantedKills() {
   const char* const text = std::getenv("WAVETUNE_KILLS");
@@ -165,13 +169,21 @@ class KillTest : public NodeFixture {
 TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
   const int kills = WantedKills();
   Acknowledged acknowledged;
+  // One that nobody kills says how long a profile takes here.
+  const auto begin = std::chrono::steady_clock::now();
+  const nlohmann::json whole = WaitForJob(Reprofile("repeats"));
+  const std::chrono::duration<double, std::milli> took =
+      std::chrono::steady_clock::now() - begin;
+  ASSERT_NE(whole.value("digest", ""), "") << whole.dump(2);
+  acknowledged.digests.insert(whole.value("digest", ""));
+  const auto longest_round_ms = static_cast<int64_t>(1.5 * took.count());
   Lcg random(20260101);
   for (int round = 0; round < kills; ++round) {
     {
       const Operator busy(Path("admin.sock"), Path("reader.sock"),
                           &acknowledged);
       std::this_thread::sleep_for(
-          std::chrono::milliseconds(random.Below(kLongestRoundMs)));
+          std::chrono::milliseconds(random.Below(longest_round_ms)));
       daemon().Kill();
     }
     ExpectHolds(acknowledged);
@@ -182,7 +194,6 @@ TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
     if (HasFailure()) FAIL() << "after kill " << round + 1 << " of " << kills;
   }
   EXPECT_GT(acknowledged.samples_of_all, kills) << "too little was going on";
-  EXPECT_GT(acknowledged.digests.size(), 0u);
   RecordProperty("kills", kills);
   RecordProperty("samples", std::to_string(acknowledged.samples_of_all));
   RecordProperty("tables", static_cast<int>(acknowledged.digests.size()));
