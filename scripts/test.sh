@@ -24,10 +24,7 @@ build_and_test() {
 }
 
 # Fuzz targets for a minute each: under the sanitizers they find what tests cannot.
-build_and_test_asan() {
-  scripts/build.sh asan
-  WAVETUNE_FUZZ_SECONDS="${WAVETUNE_FUZZ_SECONDS:-60}" run_tests asan
-}
+build_and_test_asan() { WAVETUNE_FUZZ_SECONDS="${WAVETUNE_FUZZ_SECONDS:-60}" build_and_test asan; }
 
 stage install scripts/install_dependencies.sh
 stage sources check_sources_listed

@@ -17,30 +17,16 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/table/table_codec.h"
-#include "model/testing/kernels.h"
 
 namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::LayersOfDecodeAndPrefill;
 using ::testing::Not;
 using ::testing::SizeIs;
 using testing::SyntheticDevice;
-
-KernelSpec LayersOfDecodeAndPrefill() {
-  KernelSpec spec = testing::GemmSpec();
-  spec.representative_problems.clear();
-  for (const int64_t m : {1, 4, 12, 40, 100, 300, 1000}) {
-    for (const int64_t n : {576, 1536, 4096}) {
-      for (const int64_t k : {576, 2560}) {
-        spec.representative_problems.push_back(
-            {.problem = {.extents = {m, n, k}}});
-      }
-    }
-  }
-  return spec;
-}
 
 // One profile, which all tests read.
 struct Profiled {

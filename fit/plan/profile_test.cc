@@ -27,23 +27,9 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::LayersOfDecodeAndPrefill;
 using testing::SyntheticDevice;
 using testing::SyntheticDeviceOptions;
-
-// Layers at several token counts: decode to prefill.
-KernelSpec Gemm() {
-  KernelSpec spec = testing::GemmSpec();
-  spec.representative_problems.clear();
-  for (const int64_t m : {1, 4, 12, 40, 100, 300, 1000}) {
-    for (const int64_t n : {576, 1536, 4096}) {
-      for (const int64_t k : {576, 2560}) {
-        spec.representative_problems.push_back(
-            {.problem = {.extents = {m, n, k}}});
-      }
-    }
-  }
-  return spec;
-}
 
 // So many that twelve leaders at each are more than refining may measure.
 KernelSpec GemmOfManyProblems() {
@@ -107,8 +93,9 @@ Quality Judge(const SyntheticDevice& device, const std::string& payload,
 class ProfileTest : public ::testing::TestWithParam<int32_t> {
  protected:
   ProfileTest()
-      : device_(Gemm(), SyntheticDeviceOptions{.multiprocessors = GetParam(),
-                                               .blocks = 2}) {}
+      : device_(LayersOfDecodeAndPrefill(),
+                SyntheticDeviceOptions{.multiprocessors = GetParam(),
+                                       .blocks = 2}) {}
 
   // A whole profile of the device.
   struct Whole {
@@ -260,7 +247,8 @@ TEST_P(ProfileTest, VerifiesAtProblemsThatNoSampleHasSeen) {
 
 TEST(ProfilePlanTest, NoisyDevicesGetUsefulTables) {
   const SyntheticDevice device(
-      Gemm(), {.multiprocessors = 2, .blocks = 1, .noise = 0.1});
+      LayersOfDecodeAndPrefill(),
+      {.multiprocessors = 2, .blocks = 1, .noise = 0.1});
   const Quality quality =
       Judge(device, Payload(Profile(device, device.Input())), Unseen());
   EXPECT_GE(quality.mean, 0.95);
@@ -297,7 +285,7 @@ TEST(ProfilePlanTest, HoweverManyProblemsAreNamedEachGetsAFewLeaders) {
 }
 
 TEST(ProfilePlanTest, ATopUpRefinesWhatIsNewBehindAWholeProfile) {
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(LayersOfDecodeAndPrefill(), {});
   ProfileInput input = device.Input();
   input.options.target_regret = 0;
   input = Profile(device, std::move(input));
@@ -397,7 +385,7 @@ TEST(ProfilePlanTest, AnExtentOnAxesAndInTheLoopIsProfiledToo) {
 }
 
 TEST(ProfilePlanTest, WithoutRepresentativeProblemsThePlanIsStable) {
-  KernelSpec spec = Gemm();
+  KernelSpec spec = LayersOfDecodeAndPrefill();
   spec.representative_problems.clear();
   const SyntheticDevice device(spec, {});
   const ProfileInput done = Profile(device, device.Input());
@@ -410,7 +398,7 @@ TEST(ProfilePlanTest, WithoutRepresentativeProblemsThePlanIsStable) {
 
 TEST(ProfilePlanTest, AnInconsistentInputPlansNothing) {
   EXPECT_EQ(PlanNext({}).phase, ProfilePhase::kDone);
-  const SyntheticDevice device(Gemm(), {});
+  const SyntheticDevice device(LayersOfDecodeAndPrefill(), {});
   ProfileInput input = device.Input();
   input.candidates.clear();
   EXPECT_TRUE(PlanNext(input).items.empty());

@@ -8,6 +8,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
+#include "model/testing/kernels.h"
 
 namespace wavetune::testing {
 namespace {
@@ -165,6 +166,20 @@ ProfileInput Profile(const SyntheticDevice& device, ProfileInput input,
     if (batches != nullptr) batches->push_back(std::move(step));
   }
   return input;
+}
+
+KernelSpec LayersOfDecodeAndPrefill() {
+  KernelSpec spec = GemmSpec();
+  spec.representative_problems.clear();
+  for (const int64_t m : {1, 4, 12, 40, 100, 300, 1000}) {
+    for (const int64_t n : {576, 1536, 4096}) {
+      for (const int64_t k : {576, 2560}) {
+        spec.representative_problems.push_back(
+            {.problem = {.extents = {m, n, k}}});
+      }
+    }
+  }
+  return spec;
 }
 
 }  // namespace wavetune::testing

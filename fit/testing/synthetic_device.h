@@ -69,6 +69,10 @@ class SyntheticDevice {
 ProfileInput Profile(const SyntheticDevice& device, ProfileInput input,
                      std::vector<ProfileStep>* batches = nullptr);
 
+// Returns GemmSpec() with representative problems of layers at several token
+// counts, decode to prefill.
+KernelSpec LayersOfDecodeAndPrefill();
+
 }  // namespace wavetune::testing
 
 #endif  // WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "server/jobs/device_class.h"
 #include "server/jobs/device_leases.h"
 #include "server/jobs/job_wait.h"
 
@@ -47,14 +48,6 @@ JobDevice& BoardTeam::Member(const std::string& uuid) {
   return *member;
 }
 
-bool BoardTeam::IsOfClass(const std::string& uuid) const {
-  const auto executor = services_.executors->Find(uuid, 0);
-  if (executor == nullptr) return false;
-  const DeviceFacts facts = executor->device();
-  return SiliconKey(facts) == key_.silicon_key &&
-         EnvironmentKey(facts) == key_.environment_key;
-}
-
 bool BoardTeam::IsLeftOut(const std::string& uuid) const {
   const auto it = ratios_.find(uuid);
   if (it != ratios_.end() && it->second.known()) return it->second.deviates();
@@ -65,10 +58,9 @@ bool BoardTeam::IsLeftOut(const std::string& uuid) const {
 }
 
 std::vector<std::string> BoardTeam::Boards() const {
-  std::vector<std::string> boards = services_.executors->Attached();
-  std::erase_if(boards, [&](const std::string& uuid) {
-    return IsLeftOut(uuid) || !IsOfClass(uuid);
-  });
+  std::vector<std::string> boards = AttachedOfClass(*services_.executors, key_);
+  std::erase_if(boards,
+                [&](const std::string& uuid) { return IsLeftOut(uuid); });
   return boards;
 }
 

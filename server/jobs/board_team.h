@@ -87,7 +87,6 @@ class BoardTeam {
   const std::map<std::string, BoardRatio>& ratios() const { return ratios_; }
 
  private:
-  bool IsOfClass(const std::string& uuid) const;
   bool IsLeftOut(const std::string& uuid) const;
   // UUIDs of attached devices of the class, but for those that are left out.
   std::vector<std::string> Boards() const;

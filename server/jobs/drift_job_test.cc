@@ -339,6 +339,25 @@ TEST_F(DriftWatchTest, QueuesOneCanaryForATableThatBecameStale) {
   EXPECT_THAT(Canaries(queue), SizeIs(1));
 }
 
+TEST_F(DriftWatchTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
+  JobQueue& queue = StartQueue();
+  Run(queue);
+  UpgradeAsFast();
+  DriftWatch watch = Watch(queue);
+  watch.Look();
+  ASSERT_THAT(Canaries(queue), SizeIs(1));
+  DeviceFacts other = Upgraded();
+  other.uuid = "GPU-other";
+  other.driver = "888.1";
+  FakeMeasurementExecutor third(FakeMeasurementExecutor::Options{
+      .facts = other, .latency_us = SyntheticLatency(&spec_, 64)});
+  directory_.Attach(&third);
+  watch.Look();
+  EXPECT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_EQ(Serving().key.environment_key, EnvironmentKey(Upgraded()));
+  directory_.Detach(other.uuid);
+}
+
 TEST_F(DriftWatchTest, TriesAgainLaterWhatIsStillStale) {
   JobQueue& queue = StartQueue();
   Run(queue);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/key_difference.h"
 #include "server/catalog/table_staleness.h"
+#include "server/jobs/device_class.h"
 
 namespace wavetune {
 namespace {
@@ -76,7 +77,8 @@ bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
   }
   // It would leave a class that is attached, which would take it back.
   if (serving.how == PromotionKind::kCarriedOver &&
-      !serving.IsFor(key.environment_key) && IsAttached(serving.key)) {
+      !serving.IsFor(key.environment_key) &&
+      !AttachedOfClass(*options_.executors, serving.key).empty()) {
     return false;
   }
   if (serving.key.fingerprint == key.fingerprint) {
@@ -85,17 +87,6 @@ bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
   const auto spec = options_.kernels->Spec(key.kernel);
   return spec.ok() &&
          DiffersByCompilerAlone(serving, **spec, device, *options_.kernels);
-}
-
-bool DriftWatch::IsAttached(const ProfileKey& key) const {
-  const std::vector<std::string> attached = options_.executors->Attached();
-  return std::any_of(
-      attached.begin(), attached.end(), [&](const std::string& uuid) {
-        const auto executor = options_.executors->Find(uuid, 0);
-        return executor != nullptr &&
-               SiliconKey(executor->device()) == key.silicon_key &&
-               EnvironmentKey(executor->device()) == key.environment_key;
-      });
 }
 
 void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,

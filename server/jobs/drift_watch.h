@@ -59,8 +59,6 @@ class DriftWatch {
   // Whether a job shall judge the table on the device, whose key is `key`.
   bool IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
                     const DeviceFacts& device);
-  // Whether a device of the key's silicon and environment is attached.
-  bool IsAttached(const ProfileKey& key) const;
   void Queue(const ProfileKey& key, const TableRecord& serving,
              const DeviceFacts& device);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_space.h"
+#include "server/jobs/device_class.h"
 #include "server/jobs/job_wait.h"
 
 namespace wavetune {
@@ -94,10 +95,7 @@ void JobDevice::Bind(std::shared_ptr<const TunableKernel> kernel,
 absl::Status JobDevice::CheckSameDevice(
     const MeasurementExecutor& executor) const {
   const DeviceFacts facts = executor.device();
-  if (SiliconKey(facts) == key_.silicon_key &&
-      EnvironmentKey(facts) == key_.environment_key) {
-    return absl::OkStatus();
-  }
+  if (IsOfClass(facts, key_)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("device ", facts.uuid, " came back as another one: it was ",
                    key_.silicon_key, ", ", key_.environment_key, " and is ",

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
+#include "server/jobs/device_class.h"
 #include "server/jobs/drift_job.h"
 #include "server/jobs/job_wait.h"
 #include "server/jobs/profiling_job.h"
@@ -431,20 +432,8 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   return record;
 }
 
-bool JobQueue::IsOfClass(const std::string& device_uuid,
-                         const ProfileKey& key) {
-  const auto executor = services_.executors->Find(device_uuid, 0);
-  if (executor == nullptr) return false;
-  const DeviceFacts facts = executor->device();
-  return SiliconKey(facts) == key.silicon_key &&
-         EnvironmentKey(facts) == key.environment_key;
-}
-
 bool JobQueue::HasSeveralBoards(const ProfileKey& key) {
-  const std::vector<std::string> attached = services_.executors->Attached();
-  return std::count_if(
-             attached.begin(), attached.end(),
-             [&](const std::string& uuid) { return IsOfClass(uuid, key); }) > 1;
+  return AttachedOfClass(*services_.executors, key).size() > 1;
 }
 
 bool JobQueue::OnSameDevices(const JobRecord& a, const JobRecord& b) {
@@ -753,7 +742,8 @@ bool JobQueue::IsProfiling(const std::string& kernel,
     return !record.finished() && record.kind == JobKind::kReprofile &&
            record.kernel == kernel &&
            (record.device_uuid == device_uuid ||
-            (record.whole_class && IsOfClass(device_uuid, record.key)));
+            (record.whole_class &&
+             IsOfClass(*services_.executors, device_uuid, record.key)));
   });
 }
 

@@ -176,7 +176,6 @@ class JobQueue {
                                            const Pair& pair);
   // Whether several attached devices are of a job's class.
   bool HasSeveralBoards(const ProfileKey& key);
-  bool IsOfClass(const std::string& device_uuid, const ProfileKey& key);
   // Whether both jobs measure on the same devices.
   bool OnSameDevices(const JobRecord& a, const JobRecord& b);
   // Returns the unfinished job that does what `wanted` would.

@@ -125,7 +125,8 @@ void AddTables(const MetricsSources& sources, Families& families) {
                      "Time since a serving table was promoted.");
   Family stale = Gauge("wavetune_table_stale",
                        "1: device or kernel are others than the table was "
-                       "measured with; it serves all the same.");
+                       "measured with, and no newer one of its kernel and "
+                       "silicon serves; it serves all the same.");
   const std::shared_ptr<const TableSnapshot> snapshot =
       sources.tables->snapshot();
   const std::vector<std::string> reasons =

@@ -106,6 +106,14 @@ TEST_F(RetentionTest, KeepsAClassThatADeviceHasOrThatIsPinned) {
   EXPECT_THAT(plan.classes, SizeIs(1));
 }
 
+TEST_F(RetentionTest, KeepsACarriedTableThatADeviceStillHas) {
+  TableRecord carried = Table("600", 200);
+  carried.carried_from = EnvironmentKey(device_);
+  Serve(carried);
+  Serve(Table("580", 31));
+  EXPECT_THAT(Plan().classes, IsEmpty());
+}
+
 TEST_F(RetentionTest, ForgetsOldPayloadsBehindTheNewestOfAHistory) {
   std::vector<TableRecord> records;
   for (int i = 0; i < 12; ++i) {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -19,6 +18,7 @@
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "server/store/rocksdb_store.h"
+#include "tests/lib/environment.h"
 #include "tests/lib/lcg.h"
 #include "tests/lib/node_fixture.h"
 
@@ -33,11 +33,6 @@ constexpr int kKills = 8;
 #else
 constexpr int kKills = 50;
 #endif
-
-int WantedKills() {
-  const char* const text = std::getenv("WAVETUNE_KILLS");
-  return text != nullptr ? std::atoi(text) : kKills;
-}
 
 // What the daemon said is stored.
 struct Acknowledged {
@@ -167,7 +162,7 @@ class KillTest : public NodeFixture {
 };
 
 TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
-  const int kills = WantedKills();
+  const int kills = static_cast<int>(NumberFrom("WAVETUNE_KILLS", kKills));
   Acknowledged acknowledged;
   // One that nobody kills says how long a profile takes here.
   const auto begin = std::chrono::steady_clock::now();

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +20,7 @@
 
 #include "gtest/gtest.h"
 #include "proto/wavetune/v1/table_service.grpc.pb.h"
+#include "tests/lib/environment.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/table_node.h"
 #include "tests/lib/tiny_table.h"
@@ -36,8 +36,8 @@ constexpr int kStreamsOfEach = 120;
 constexpr int kMostStreams = 2048;
 
 int Clients() {
-  const char* const wanted = std::getenv("WAVETUNE_LOAD_CLIENTS");
-  return wanted == nullptr ? 100 : std::max(1, std::atoi(wanted));
+  return std::max(1,
+                  static_cast<int>(NumberFrom("WAVETUNE_LOAD_CLIENTS", 100)));
 }
 
 // What many calls share: how they ended, and how many are to come.

@@ -16,13 +16,13 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/lib/environment.h"
 #include "tests/lib/lcg.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -34,13 +34,9 @@ namespace wavetune {
 namespace {
 
 using testing::Lcg;
+using testing::NumberFrom;
 
 constexpr int64_t kMutations = 20000;
-
-int64_t NumberFrom(const char* variable, int64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text != nullptr ? std::atoll(text) : otherwise;
-}
 
 // For the crash handler, which may not touch anything that allocates.
 const std::string* current_input = nullptr;

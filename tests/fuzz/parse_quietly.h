@@ -8,11 +8,16 @@
 
 namespace wavetune {
 
-// As ParseFromArray. From the first call on protobuf's log is off.
-inline bool ParseQuietly(absl::string_view bytes,
-                         google::protobuf::MessageLite* message) {
+// From the first call on protobuf's log is off.
+inline void QuietenProtobuf() {
   [[maybe_unused]] static const auto before =
       google::protobuf::SetLogHandler(nullptr);
+}
+
+// As ParseFromArray, quietly.
+inline bool ParseQuietly(absl::string_view bytes,
+                         google::protobuf::MessageLite* message) {
+  QuietenProtobuf();
   return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 

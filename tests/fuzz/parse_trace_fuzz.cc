@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -14,15 +13,12 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
+#include "tests/fuzz/require.h"
 
 namespace wavetune {
 namespace {
 
 constexpr absl::string_view kSeparator = "---\n";
-
-void Require(bool condition) {
-  if (!condition) std::abort();
-}
 
 const KernelSpec& Spec() {
   static const auto* const spec = new KernelSpec(testing::TritonGemmSpec());
@@ -31,10 +27,12 @@ const KernelSpec& Spec() {
 
 void CheckSamples(const std::vector<Sample>& samples) {
   for (const Sample& sample : samples) {
-    Require(std::isfinite(sample.latency_us) && sample.latency_us > 0);
-    Require(std::isfinite(sample.relative_spread));
-    Require(CheckProblem(Spec(), sample.problem).ok());
-    Require(InSpace(Spec(), sample.configuration));
+    Require(std::isfinite(sample.latency_us) && sample.latency_us > 0,
+            "latency of a sample");
+    Require(std::isfinite(sample.relative_spread), "spread of a sample");
+    Require(CheckProblem(Spec(), sample.problem).ok(), "legal problem");
+    Require(InSpace(Spec(), sample.configuration),
+            "configuration of the space");
   }
 }
 
@@ -42,11 +40,13 @@ void CheckRoundTrip(const std::vector<TraceCandidate>& candidates,
                     const std::vector<Sample>& samples) {
   const auto again = ParseTraceCandidates(
       Spec(), testing::H200(), FormatTraceCandidates(Spec(), candidates));
-  Require(again.ok() && again->size() == candidates.size());
+  Require(again.ok() && again->size() == candidates.size(),
+          "candidates read again");
   const std::string csv = FormatTrace(Spec(), candidates, samples);
   const auto read = ParseTrace(Spec(), testing::H200(), csv, &candidates);
-  Require(read.ok() && read->samples.size() == samples.size());
-  Require(FormatTrace(Spec(), candidates, read->samples) == csv);
+  Require(read.ok() && read->samples.size() == samples.size(),
+          "samples read again");
+  Require(FormatTrace(Spec(), candidates, read->samples) == csv, "round trip");
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "proto/wavetune/v1/store.pb.h"
 #include "server/store/stored_event.h"
 #include "server/store/stored_records.h"
 #include "server/store/stored_usage.h"
@@ -67,8 +66,7 @@ void ReadAs(uint8_t kind, absl::string_view bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  wavetune::v1::StoredPin off;
-  wavetune::ParseQuietly("", &off);
+  wavetune::QuietenProtobuf();
   wavetune::ReadAs(
       data[0],
       absl::string_view(reinterpret_cast<const char*>(data) + 1, size - 1));

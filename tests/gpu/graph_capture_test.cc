@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -25,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/commands/export_command.h"
 #include "tests/gpu/device_gemm.h"
+#include "tests/lib/environment.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/source_paths.h"
 #include "wavetune/client.h"
@@ -55,8 +55,7 @@ std::string WhyNoGpu() {
 }
 
 int Replays() {
-  const char* const given = std::getenv("WAVETUNE_REPLAYS");
-  return given == nullptr ? 1000 : std::atoi(given);
+  return static_cast<int>(testing::NumberFrom("WAVETUNE_REPLAYS", 1000));
 }
 
 // A graph that can be launched.
