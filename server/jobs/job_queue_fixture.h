@@ -39,6 +39,10 @@ class JobQueueFixture : public ::testing::Test {
     ASSERT_TRUE(devices_.Put({.facts = device_.device()}).ok());
   }
 
+  // Jobs that still run end before what a test of its own has goes: devices of
+  // a fixture that derives from this one, say.
+  void TearDown() override { queue_ = nullptr; }
+
   JobServices Services() {
     JobServices services;
     services.samples = &samples_;
@@ -98,7 +102,7 @@ class JobQueueFixture : public ::testing::Test {
   FakeClock clock_;
   std::mutex warnings_mutex_;
   std::vector<std::string> warnings_;
-  std::unique_ptr<JobQueue> queue_;  // Last: stops before the rest goes.
+  std::unique_ptr<JobQueue> queue_;
 };
 
 }  // namespace wavetune
