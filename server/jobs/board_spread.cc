@@ -100,6 +100,9 @@ class BoardSpread {
   std::deque<BoardWork::Part> parts_;
   std::map<std::string, Board> boards_;
   int running_ = 0;
+  // Boards that run and have no part, but will look for one: no more of them
+  // are started than there are parts.
+  size_t unoccupied_ = 0;
   int finished_ = 0;
   bool stopping_ = false;
   absl::Status failure_;
@@ -114,7 +117,7 @@ BoardSpread::Obstacles BoardSpread::StartBoards() {
     {
       std::lock_guard lock(mutex_);
       const Board& board = boards_[uuid];
-      if (stopping_ || parts_.empty()) break;
+      if (stopping_ || parts_.size() <= unoccupied_) break;
       if (board.running || (work_.once && board.took)) continue;
       if (board.out) {
         obstacles[uuid] = {Obstacle::Kind::kOut, board.why};
@@ -139,6 +142,7 @@ void BoardSpread::Start(const std::string& uuid) {
     before = std::move(board.thread);
     board.running = true;
     ++running_;
+    ++unoccupied_;
   }
   if (before.joinable()) before.join();
   try {
@@ -157,9 +161,13 @@ void BoardSpread::Serve(const std::string& uuid) {
     const DeviceLease lease = services_.leases->TryTake(uuid, job_id_);
     BoardWork::Part part;
     if (lease == nullptr || !Take(uuid, &part)) break;
-    if (!Settle(uuid, part, work_.run(uuid, part))) break;
+    const bool goes_on = Settle(uuid, part, work_.run(uuid, part));
+    std::lock_guard lock(mutex_);
+    ++unoccupied_;
+    if (!goes_on) break;
   }
   std::lock_guard lock(mutex_);
+  --unoccupied_;
   boards_[uuid].running = false;
   --running_;
   changed_.notify_all();
@@ -171,6 +179,7 @@ bool BoardSpread::Take(const std::string& uuid, BoardWork::Part* part) {
   if (stopping_ || parts_.empty() || (work_.once && board.took)) return false;
   *part = std::move(parts_.front());
   parts_.pop_front();
+  --unoccupied_;
   board.took = true;
   return true;
 }

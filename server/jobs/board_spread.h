@@ -38,7 +38,8 @@ struct BoardWork {
     bool enough = false;       // Nobody need go on: the budget is spent.
   };
 
-  // Which devices may take parts now, by UUID, used by others or not.
+  // Which devices may take parts now, by UUID, used by others or not. The
+  // first are asked first.
   std::function<std::vector<std::string>()> boards;
   // Does a part on a board. Errors: UNAVAILABLE, CANCELLED, RESOURCE_EXHAUSTED:
   // the board cannot go on now; others end the call, unless the board is none

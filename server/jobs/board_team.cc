@@ -218,6 +218,30 @@ std::string BoardTeam::UnpreparedText() const {
   return JobDevice::TextOf(unprepared(), kernel_.get());
 }
 
+absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
+                                   const BoardWorkAlone& work) {
+  std::string only;
+  if (OnlyBoard(&only)) {
+    return RunAlone(only, [&](JobDevice& board) { return work(only, board); });
+  }
+  BoardWork spread = NewWork();
+  spread.boards = [&] {
+    std::vector<std::string> boards = Boards();
+    order(boards);
+    return boards;
+  };
+  spread.others_wait = [] { return false; };
+  spread.run = [&](const std::string& uuid, const BoardWork::Part& part) {
+    JobDevice& board = Member(uuid);
+    board.SetPatient(false);
+    BoardWork::Outcome outcome;
+    outcome.status = work(uuid, board);
+    if (!outcome.status.ok()) outcome.left = part;
+    return outcome;
+  };
+  return SpreadOverBoards(services_, control_, spread, {{size_t{0}}});
+}
+
 absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
     const std::vector<MeasureItem>& items, KeepTogether together,
     const ResultCallback& on_result) {

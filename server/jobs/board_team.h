@@ -83,6 +83,16 @@ class BoardTeam {
       const std::vector<MeasureItem>& items, KeepTogether together,
       const ResultCallback& on_result = nullptr);
 
+  // Has one board do what must not be spread, while no other job uses it: the
+  // first of those that nobody uses, in the order that `order` puts the boards
+  // of the class in (it may remove some). `work` begins anew, with another
+  // board, where its own is lost, used by others or hot. Errors: those of
+  // `work`; as SpreadOverBoards.
+  using BoardOrder = std::function<void(std::vector<std::string>& boards)>;
+  using BoardWorkAlone =
+      std::function<absl::Status(const std::string& uuid, JobDevice& board)>;
+  absl::Status OnOneBoard(const BoardOrder& order, const BoardWorkAlone& work);
+
   // Ratios of the boards that measured the common set.
   const std::map<std::string, BoardRatio>& ratios() const { return ratios_; }
 

@@ -15,7 +15,6 @@
 #include "server/catalog/table_staleness.h"
 #include "server/jobs/carry_over.h"
 #include "server/jobs/job_binding.h"
-#include "server/jobs/job_wait.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profiling_job.h"
 #include "server/jobs/stored_profile.h"
@@ -79,10 +78,9 @@ absl::Status DriftJob::Bind() {
   device_.Bind(kernel_, job.key, job.generation);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(job.key));
   if (incumbent_.record() == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(
-      stored_, LoadProfilesOf(*services_.samples,
-                              MeasuredKey(*incumbent_.record()), device.uuid));
-  before_ = SamplesOf(stored_);
+  ASSIGN_OR_RETURN(stored_, LoadProfilesOf(*services_.samples,
+                                           MeasuredKey(*incumbent_.record())));
+  stored_ratios_ = BoardRatios(stored_.samples);
   return absl::OkStatus();
 }
 
@@ -100,29 +98,54 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
       job.drift->digest == incumbent_.record()->digest) {
     return *job.drift;
   }
-  DeviceLease lease;  // A job for a class holds none of its own.
-  if (job.whole_class) {
-    ASSIGN_OR_RETURN(lease, AwaitLease(services_, control_, job.device_uuid));
-  }
-  ASSIGN_OR_RETURN(DriftReport report, RunCanary());
+  DriftReport report;
+  std::string judge;
+  RETURN_IF_ERROR(device_.OnOneBoard(
+      [this](std::vector<std::string>& boards) { OrderBoards(boards); },
+      [&](const std::string& uuid, JobDevice& board) -> absl::Status {
+        judge = uuid;
+        ASSIGN_OR_RETURN(report, RunCanary(uuid, board));
+        return absl::OkStatus();
+      }));
   report.from_environment = incumbent_.record()->measured_in();
   report.to_environment = job.key.environment_key;
   report.digest = incumbent_.record()->digest;
-  control_->Update([&](JobRecord& record) { record.drift = report; },
-                   JobControl::Persist::kSynced);
+  control_->Update(
+      [&](JobRecord& record) {
+        record.drift = report;
+        record.device_uuid = judge;
+      },
+      JobControl::Persist::kSynced);
   services_.canary_judged(control_->record());
   return report;
 }
 
-absl::StatusOr<DriftReport> DriftJob::RunCanary() {
-  ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers());
+void DriftJob::OrderBoards(std::vector<std::string>& boards) const {
+  const auto deviates = [&](const std::string& uuid) {
+    const auto it = stored_ratios_.find(uuid);
+    return it != stored_ratios_.end() && it->second.deviates();
+  };
+  if (!std::all_of(boards.begin(), boards.end(), deviates)) {
+    std::erase_if(boards, deviates);
+  }
+  std::stable_partition(
+      boards.begin(), boards.end(),
+      [&](const std::string& uuid) { return stored_ratios_.contains(uuid); });
+}
+
+absl::StatusOr<DriftReport> DriftJob::RunCanary(const std::string& uuid,
+                                                JobDevice& board) {
+  crashed_.clear();
+  before_ = BeforeOf(uuid);
+  ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers(board));
   services_.candidates_changed(control_->record().key);
   if (!unusable.empty()) {
     return DriftReport{.action = DriftAction::kProfile, .reason = unusable};
   }
   const Plan plan = MakePlan();
   const Clock::Duration begin = services_.clock->SteadyNow();
-  ASSIGN_OR_RETURN(const std::vector<Sample> measured, MeasurePlan(plan));
+  ASSIGN_OR_RETURN(const std::vector<Sample> measured,
+                   MeasurePlan(plan, board));
   DriftReport report = Judge(plan, measured);
   report.seconds = ToSeconds(services_.clock->SteadyNow() - begin);
   report.samples = static_cast<int32_t>(
@@ -131,7 +154,7 @@ absl::StatusOr<DriftReport> DriftJob::RunCanary() {
   return report;
 }
 
-absl::StatusOr<std::string> DriftJob::PrepareMembers() {
+absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
   ASSIGN_OR_RETURN(const StoredProfile known,
                    LoadStoredProfile(*services_.samples, control_->record()));
   for (const CandidateRecord& record : known.candidates) {
@@ -148,7 +171,7 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers() {
       JobControl::Persist::kLazily);
   const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(PrepareMembersOf(i));
+    RETURN_IF_ERROR(PrepareMembersOf(i, board));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     const SubTable* const sub =
@@ -161,9 +184,9 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers() {
       return UnusableText(candidate.configuration, candidate.excluded_reason);
     }
   }
-  if (!device_.unprepared().empty()) {
+  if (!board.unprepared().empty()) {
     return absl::StrCat("what the table may choose could not be prepared",
-                        device_.UnpreparedText());
+                        board.UnpreparedText());
   }
   return std::string();
 }
@@ -175,7 +198,8 @@ std::string DriftJob::UnusableText(const Configuration& member,
                       ", which cannot be used any more: ", why);
 }
 
-absl::Status DriftJob::PrepareMembersOf(size_t specialisation) {
+absl::Status DriftJob::PrepareMembersOf(size_t specialisation,
+                                        JobDevice& board) {
   const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
   const SubTable* const sub =
       FindSubTable(incumbent_.comparable()->table(), name);
@@ -195,7 +219,7 @@ absl::Status DriftJob::PrepareMembersOf(size_t specialisation) {
   control_->Update([&](JobRecord& job) {
     job.total += static_cast<int64_t>(missing.size());
   });
-  return device_.Prepare(
+  return board.Prepare(
       name, missing, DeclaredCorrectnessProblems(kernel_->spec, name),
       [&](CandidateRecord& record) {
         TakeCandidate(kernel_->spec, record, input_.candidates);
@@ -235,7 +259,8 @@ DriftJob::Plan DriftJob::MakePlan() const {
   return plan;
 }
 
-absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan) {
+absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan,
+                                                          JobDevice& board) {
   control_->Update(
       [&](JobRecord& job) {
         job.phase = JobPhase::kCanary;
@@ -254,7 +279,7 @@ absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan) {
     }
     control_->Update([](JobRecord& job) { ++job.done; });
   };
-  RETURN_IF_ERROR(device_.Measure(plan.items, on_result).status());
+  RETURN_IF_ERROR(board.Measure(plan.items, on_result).status());
   return measured;
 }
 
@@ -299,17 +324,25 @@ absl::Status DriftJob::ProfileWith(std::vector<Sample> kept) {
 }
 
 std::vector<Sample> DriftJob::Kept(const DriftReport& report) const {
+  const JobRecord job = control_->record();
   std::map<std::pair<std::string, Configuration>, int64_t> tiles;
   for (const CandidateRecord& record : stored_.candidates) {
     tiles[{record.specialisation, record.candidate.configuration}] =
         record.candidate.tiles_per_wave;
   }
   return KeptAfterDrift(
-      incumbent_.comparable()->table(), report, before_,
+      incumbent_.comparable()->table(), report,
+      BeforeOf(job.whole_class ? "" : job.device_uuid),
       [&](const std::string& specialisation, const Configuration& candidate) {
         const auto found = tiles.find({specialisation, candidate});
         return found == tiles.end() ? 0 : found->second;
       });
+}
+
+std::vector<Sample> DriftJob::BeforeOf(const std::string& device_uuid) const {
+  SampleSet before = stored_;
+  NormaliseByBoard(before.samples, device_uuid);
+  return SamplesOf(before);
 }
 
 }  // namespace wavetune

@@ -7,12 +7,17 @@
 // that a daemon that starts again goes on from there. Where there is no table
 // to be judged, or the kernel was edited, it is an ordinary profile.
 //
+// Of a job for a class the canary is done by one board that nobody uses, by one
+// that has measured for the table where there is one: a board is compared with
+// itself. What is profiled after it is spread as any other profile.
+//
 //   absl::Status status = DriftJob(services, &control).Run();
 //
 // Thread safety: none; runs on the device's worker thread.
 #ifndef WAVETUNE_SERVER_JOBS_DRIFT_JOB_H_
 #define WAVETUNE_SERVER_JOBS_DRIFT_JOB_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +30,8 @@
 #include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/jobs/board_ratio.h"
+#include "server/jobs/board_team.h"
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_device.h"
@@ -58,13 +65,18 @@ class DriftJob {
   bool CanJudge() const;
   // Returns the report of an earlier run, or what a canary finds now.
   absl::StatusOr<DriftReport> Report();
-  absl::StatusOr<DriftReport> RunCanary();
+  // Puts boards that measured for the table first, and removes those that
+  // deviate from their class, unless all do.
+  void OrderBoards(std::vector<std::string>& boards) const;
+  absl::StatusOr<DriftReport> RunCanary(const std::string& uuid,
+                                        JobDevice& board);
   // Prepares what the table may choose, and the default, where nothing is known
   // of it yet. Returns why a member cannot be used now; empty: all can.
-  absl::StatusOr<std::string> PrepareMembers();
-  absl::Status PrepareMembersOf(size_t specialisation);
+  absl::StatusOr<std::string> PrepareMembers(JobDevice& board);
+  absl::Status PrepareMembersOf(size_t specialisation, JobDevice& board);
   Plan MakePlan() const;
-  absl::StatusOr<std::vector<Sample>> MeasurePlan(const Plan& plan);
+  absl::StatusOr<std::vector<Sample>> MeasurePlan(const Plan& plan,
+                                                  JobDevice& board);
   // "it may choose BM=64, which cannot be used any more: ...".
   std::string UnusableText(const Configuration& member,
                            const std::string& why) const;
@@ -72,17 +84,21 @@ class DriftJob {
   DriftReport Judge(const Plan& plan, const std::vector<Sample>& measured);
   absl::Status ProfileWith(std::vector<Sample> kept);
   std::vector<Sample> Kept(const DriftReport& report) const;
+  // Samples of before, as a board would have measured them; as the class would,
+  // where none is named.
+  std::vector<Sample> BeforeOf(const std::string& device_uuid) const;
 
   const JobServices& services_;
   JobControl* const control_;
-  JobDevice device_;
+  BoardTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   KernelSpec spec_;
   ProfileInput input_;  // Candidates: members and the default alone.
   Incumbent incumbent_;
-  std::string crashed_;         // A member that was measured, and how.
-  SampleSet stored_;            // Of the incumbent's environment.
-  std::vector<Sample> before_;  // Its samples.
+  std::string crashed_;  // A member that was measured, and how.
+  SampleSet stored_;     // Of the incumbent's environment, raw.
+  std::map<std::string, BoardRatio> stored_ratios_;
+  std::vector<Sample> before_;  // Of them, what the canary compares with.
 };
 
 }  // namespace wavetune

@@ -16,6 +16,8 @@ namespace wavetune {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -215,6 +217,129 @@ TEST_F(DriftJobTest, DriftExcludesARefit) {
   EXPECT_TRUE(absl::IsInvalidArgument(jobs.status())) << jobs.status();
 }
 
+// --- A class of several boards ---
+
+class DriftClassTest : public DriftJobTest {
+ protected:
+  using Options = FakeMeasurementExecutor::Options;
+
+  DriftClassTest() : second_(Second(testing::H200())) {
+    directory_.Attach(&second_);
+  }
+
+  Options Second(DeviceFacts facts) const {
+    facts.uuid = "GPU-second";
+    return {.facts = facts, .latency_us = SyntheticLatency(&spec_, 64)};
+  }
+
+  // Both come back with another driver.
+  void UpgradeBoth() {
+    UpgradeAsFast();
+    second_upgraded_ =
+        std::make_unique<FakeMeasurementExecutor>(Second(Upgraded()));
+    directory_.Attach(second_upgraded_.get());
+  }
+
+  FakeMeasurementExecutor second_;
+  std::unique_ptr<FakeMeasurementExecutor> second_upgraded_;
+};
+
+TEST_F(DriftClassTest, ABoardThatNobodyUsesDoesTheCanary) {
+  Run(StartQueue());
+  UpgradeBoth();
+  upgraded_->SetBusy("used by others");
+  const JobRecord job = RunCanary();
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(job.message, HasSubstr("carried over, epoch 2"));
+  EXPECT_TRUE(job.whole_class);
+  EXPECT_EQ(job.device_uuid, "GPU-second");
+  EXPECT_EQ(upgraded_->prepared() + upgraded_->measured(), 0);
+}
+
+TEST_F(DriftClassTest, ABoardIsComparedWithItself) {
+  second_.SetSlower(1.04);
+  Run(StartQueue());
+  ASSERT_GT(second_.measured(), 0);
+  UpgradeBoth();
+  second_upgraded_->SetSlower(1.04);
+  upgraded_->SetHot("it is hot: 86 °C");
+  const JobRecord job = RunCanary();
+  ASSERT_TRUE(job.drift.has_value());
+  EXPECT_EQ(job.drift->action, DriftAction::kCarryOver) << job.drift->reason;
+  EXPECT_NEAR(job.drift->overall_ratio, 1, 1e-9);
+}
+
+TEST_F(DriftClassTest, ABoardThatMeasuredForTheTableGoesBeforeANewcomer) {
+  directory_.Detach("GPU-second");
+  Run(StartQueue());
+  UpgradeBoth();
+  DeviceFacts facts = Upgraded();
+  facts.uuid = "A-newcomer";  // Sorted first.
+  FakeMeasurementExecutor newcomer(
+      Options{.facts = facts, .latency_us = SyntheticLatency(&spec_, 64)});
+  directory_.Attach(&newcomer);
+  const JobRecord job = RunCanary();
+  EXPECT_EQ(job.device_uuid, Upgraded().uuid);
+  EXPECT_EQ(newcomer.measured() + second_upgraded_->measured(), 0);
+  queue_ = nullptr;
+}
+
+TEST_F(DriftClassTest, AnotherBoardBeginsAnewWhereOneIsLost) {
+  directory_.Detach("GPU-second");
+  Run(StartQueue());
+  UpgradeBoth();
+  upgraded_->LoseAfter(10);
+  const JobRecord job = RunCanary();
+  EXPECT_THAT(job.message, HasSubstr("carried over"));
+  EXPECT_EQ(job.device_uuid, "GPU-second");
+  EXPECT_GT(upgraded_->measured(), 0);
+  EXPECT_EQ(second_upgraded_->measured(), job.drift->samples);
+}
+
+TEST_F(DriftClassTest, WhatIsProfiledAfterACanaryIsSpread) {
+  Run(StartQueue());
+  UpgradeBoth();
+  const Configuration best = BestConfiguration();
+  upgraded_->Refuse(best, "internal compiler error");
+  second_upgraded_->Refuse(best, "internal compiler error");
+  const JobRecord job = RunCanary();
+  ASSERT_TRUE(job.drift.has_value());
+  EXPECT_EQ(job.drift->action, DriftAction::kProfile);
+  EXPECT_THAT(job.message, HasSubstr("promoted"));
+  EXPECT_THAT(job.device_uuids, SizeIs(2));
+}
+
+TEST_F(DriftClassTest, WhatIsRefittedIsAtTheClasssSpeed) {
+  second_.SetSlower(1.04);
+  Run(StartQueue());
+  Upgrade([](const Configuration&) { return 1.25; });
+  second_upgraded_ =
+      std::make_unique<FakeMeasurementExecutor>(Second(Upgraded()));
+  second_upgraded_->SetSlower(1.25 * 1.04);
+  directory_.Attach(second_upgraded_.get());
+  upgraded_->SetBusy("used by others");
+  JobServices services = Services();
+  std::vector<double> errors;
+  services.profiling.fit_table = [&](const ProfileInput& input) {
+    const LatencyFunction before = SyntheticLatency(&spec_, 64);
+    for (const Sample& s : input.samples) {
+      errors.push_back(s.latency_us / before(s.configuration, s.problem) /
+                       1.25);
+    }
+    return FakeProfiling().fit_table(input);
+  };
+  services.canary_judged = [&](const JobRecord&) { upgraded_->SetBusy(""); };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(queue, {.canary = true});
+  EXPECT_EQ(job.drift->action, DriftAction::kRefit) << job.drift->reason;
+  // The canary's own come first, as its board measured them.
+  const int32_t own = job.drift->samples;
+  ASSERT_GT(errors.size(), static_cast<size_t>(own));
+  errors.erase(errors.begin(), errors.begin() + own);
+  EXPECT_THAT(errors, Each(DoubleNear(1, 1e-6)));
+}
+
 // --- What becomes of an incumbent without a canary ---
 
 TEST_F(DriftJobTest, ARefusedProfileDoesNotLeaveTheOldTableStaleForEver) {
@@ -337,6 +462,24 @@ TEST_F(DriftWatchTest, QueuesOneCanaryForATableThatBecameStale) {
   EXPECT_THAT(canaries[0].message, HasSubstr("carried over"));
   watch.Look();
   EXPECT_THAT(Canaries(queue), SizeIs(1));
+}
+
+TEST_F(DriftWatchTest, TheCanaryIsOfTheStaleClassAlone) {
+  JobQueue& queue = StartQueue();
+  Run(queue);
+  // Of one silicon, two drivers.
+  DeviceFacts facts = testing::H200();
+  facts.uuid = "GPU-of-before";
+  FakeMeasurementExecutor current(FakeMeasurementExecutor::Options{
+      .facts = facts, .latency_us = SyntheticLatency(&spec_, 64)});
+  directory_.Attach(&current);
+  UpgradeAsFast();
+  Watch(queue).Look();
+  const std::vector<JobRecord> canaries = Canaries(queue);
+  ASSERT_THAT(canaries, SizeIs(1));
+  EXPECT_TRUE(canaries[0].whole_class);
+  EXPECT_EQ(canaries[0].key.environment_key, EnvironmentKey(Upgraded()));
+  directory_.Detach(facts.uuid);
 }
 
 TEST_F(DriftWatchTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {

@@ -91,7 +91,9 @@ bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
 
 void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,
                        const DeviceFacts& device) {
-  ReprofileRequest request{.kernel = key.kernel, .device_uuid = device.uuid};
+  ReprofileRequest request{.kernel = key.kernel,
+                           .silicon_key = key.silicon_key,
+                           .environment_key = key.environment_key};
   request.reason = absl::StrCat(
       "automatic: table ", serving.digest.substr(0, 8),
       " is stale: ", StaleReason(serving, device, *options_.kernels));

@@ -108,15 +108,19 @@ std::vector<DeviceFacts> OneOfEachClass(
 }
 
 absl::Status KeepClass(const std::string& silicon_key,
+                       const std::string& environment_key,
                        std::vector<DeviceFacts>& devices) {
   std::set<std::string> known;
   for (const DeviceFacts& device : devices) known.insert(SiliconKey(device));
   std::erase_if(devices, [&](const DeviceFacts& device) {
-    return SiliconKey(device) != silicon_key;
+    return SiliconKey(device) != silicon_key ||
+           (!environment_key.empty() &&
+            EnvironmentKey(device) != environment_key);
   });
   if (!devices.empty()) return absl::OkStatus();
   return absl::NotFoundError(
       absl::StrCat("no attached device is of class \"", silicon_key,
+                   environment_key.empty() ? "" : " ", environment_key,
                    "\"; these are: ", absl::StrJoin(known, ", ")));
 }
 
@@ -259,7 +263,8 @@ absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
   ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices,
                    DevicesFor(request.device_uuid, request.refit_only));
   if (!request.silicon_key.empty()) {
-    RETURN_IF_ERROR(KeepClass(request.silicon_key, devices));
+    RETURN_IF_ERROR(
+        KeepClass(request.silicon_key, request.environment_key, devices));
   }
   if (IsForClasses(request)) devices = OneOfEachClass(devices);
   std::vector<std::string> kernels = {request.kernel};
@@ -327,8 +332,7 @@ absl::StatusOr<JobRecord> JobQueue::MakeReprofile(
   record.kind = JobKind::kReprofile;
   record.kernel = pair.kernel;
   record.device_uuid = pair.device.uuid;
-  // A canary compares what one board did then and does now.
-  record.whole_class = IsForClasses(request) && !request.canary;
+  record.whole_class = IsForClasses(request);
   record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;

@@ -44,9 +44,10 @@ struct ReprofileRequest {
   std::string kernel;
   // Empty: the attached ones, one job for each class of them.
   std::string device_uuid;
-  std::string silicon_key;     // Not empty: only devices of this class.
-  bool single_device = false;  // A job keeps to one device of its class.
-  int32_t priority = 0;        // Jobs of a higher one go first.
+  std::string silicon_key;      // Not empty: only devices of this class.
+  std::string environment_key;  // The same, where it is not empty.
+  bool single_device = false;   // A job keeps to one device of its class.
+  int32_t priority = 0;         // Jobs of a higher one go first.
   double budget_s = 0;
   std::string reason;
   std::string by = kDaemonUser;  // Who asks.

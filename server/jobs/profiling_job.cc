@@ -18,6 +18,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"
+#include "server/jobs/board_ratio.h"
 #include "server/jobs/carry_over.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
@@ -573,9 +574,9 @@ absl::StatusOr<std::string> ProfilingJob::WhySlower(
   for (const std::string& environment :
        {job.key.environment_key, std::string(serving->measured_in())}) {
     before.environment_key = environment;
-    ASSIGN_OR_RETURN(const SampleSet stored,
-                     LoadProfilesOf(*services_.samples, before,
-                                    job.whole_class ? "" : job.device_uuid));
+    ASSIGN_OR_RETURN(SampleSet stored,
+                     LoadProfilesOf(*services_.samples, before));
+    NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
     const std::vector<Sample> then = SamplesOf(stored);
     verdict =
         JudgeBuild({incumbent_.comparable(), then}, {&table, input_.samples});

@@ -43,8 +43,7 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
 }
 
 absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
-                                         const ProfileKey& key,
-                                         const std::string& device_uuid) {
+                                         const ProfileKey& key) {
   SampleSet all;
   std::map<std::pair<std::string, Configuration>, CandidateRecord> latest;
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
@@ -59,7 +58,6 @@ absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
           std::move(record);
     }
   }
-  NormaliseByBoard(all.samples, device_uuid);
   for (auto& [name, record] : latest) {
     all.candidates.push_back(std::move(record));
   }

@@ -46,11 +46,10 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
 
 // Returns all that profiles have stored under a key, measured problems apart:
 // samples oldest first, and of each candidate the latest record. Samples of
-// several boards are made comparable, to those of `device_uuid` where it is
-// named (NormaliseByBoard). Errors: the store's.
+// several boards are as they were measured (NormaliseByBoard makes them
+// comparable). Errors: the store's.
 absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
-                                         const ProfileKey& key,
-                                         const std::string& device_uuid = "");
+                                         const ProfileKey& key);
 
 // Returns the samples without where and when.
 std::vector<Sample> SamplesOf(const SampleSet& set);
