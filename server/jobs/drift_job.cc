@@ -68,6 +68,7 @@ absl::Status DriftJob::Run() {
 
 absl::Status DriftJob::Bind() {
   ASSIGN_OR_RETURN(const DeviceFacts device, device_.Acquire());
+  const ProfileKey asked = control_->record().key;
   ASSIGN_OR_RETURN(JobBinding bound, BindJob(services_, control_, device));
   kernel_ = std::move(bound.kernel);
   spec_ = std::move(bound.spec);
@@ -77,6 +78,13 @@ absl::Status DriftJob::Bind() {
   const JobRecord job = control_->record();
   device_.Bind(kernel_, job.key, job.generation);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(job.key));
+  // A report of an earlier run holds for what was judged then alone: this build
+  // of the kernel, on this class of devices, and the table that serves.
+  if (job.drift && (job.key != asked || incumbent_.record() == nullptr ||
+                    job.drift->digest != incumbent_.record()->digest)) {
+    control_->Update([](JobRecord& record) { record.drift.reset(); },
+                     JobControl::Persist::kSynced);
+  }
   if (incumbent_.record() == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(stored_, LoadProfilesOf(*services_.samples,
                                            MeasuredKey(*incumbent_.record())));
@@ -94,10 +102,7 @@ bool DriftJob::CanJudge() const {
 
 absl::StatusOr<DriftReport> DriftJob::Report() {
   const JobRecord job = control_->record();
-  if (job.drift && job.drift->to_environment == job.key.environment_key &&
-      job.drift->digest == incumbent_.record()->digest) {
-    return *job.drift;
-  }
+  if (job.drift) return *job.drift;
   DriftReport report;
   std::string judge;
   RETURN_IF_ERROR(device_.OnOneBoard(
@@ -143,11 +148,14 @@ absl::StatusOr<DriftReport> DriftJob::RunCanary(const std::string& uuid,
     return DriftReport{.action = DriftAction::kProfile, .reason = unusable};
   }
   const Plan plan = MakePlan();
+  // Of what the canary takes, not of waiting until the device may be used.
   const Clock::Duration begin = services_.clock->SteadyNow();
+  const double waited_s = board.waited_s();
   ASSIGN_OR_RETURN(const std::vector<Sample> measured,
                    MeasurePlan(plan, board));
   DriftReport report = Judge(plan, measured);
-  report.seconds = ToSeconds(services_.clock->SteadyNow() - begin);
+  report.seconds = ToSeconds(services_.clock->SteadyNow() - begin) -
+                   (board.waited_s() - waited_s);
   report.samples = static_cast<int32_t>(
       std::count_if(measured.begin(), measured.end(),
                     [](const Sample& s) { return s.latency_us > 0; }));

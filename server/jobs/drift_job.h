@@ -63,7 +63,8 @@ class DriftJob {
   absl::Status Bind();
   // Whether there is a table of another environment that can be judged.
   bool CanJudge() const;
-  // Returns the report of an earlier run, or what a canary finds now.
+  // Returns the report of an earlier run, if it still holds, or what a canary
+  // finds now.
   absl::StatusOr<DriftReport> Report();
   // Puts boards that measured for the table first, and removes those that
   // deviate from their class, unless all do.

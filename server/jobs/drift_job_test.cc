@@ -202,6 +202,53 @@ TEST_F(DriftJobTest, ARestartGoesOnFromTheReport) {
   EXPECT_EQ(upgraded_->measured(), 0);
 }
 
+TEST_F(DriftJobTest, AReportOfAnotherBuildIsForgotten) {
+  const JobRecord before = Run(StartQueue());
+  UpgradeAsFast();
+  queue_ = nullptr;
+  JobRecord job{.kernel = spec_.name,
+                .device_uuid = Upgraded().uuid,
+                .canary = true,
+                .key = before.key,
+                .generation = 1,
+                .state = JobState::kRunning};
+  job.key.environment_key = EnvironmentKey(Upgraded());
+  job.drift = DriftReport{.to_environment = job.key.environment_key,
+                          .digest = before.digest,
+                          .action = DriftAction::kRefit,
+                          .reason = "as the build of before was"};
+  job = job_store_.Create(job).value();
+  kernels_.Add(spec_, "2");  // Edited while the daemon was away.
+  const JobRecord after = Wait(StartQueue(), job.id);
+  EXPECT_THAT(after.message, HasSubstr("promoted"));
+  EXPECT_FALSE(after.drift.has_value());
+  EXPECT_FALSE(job_store_.Get(job.id)->drift.has_value());
+}
+
+TEST_F(DriftJobTest, WhatACanaryTakesIsWithoutWaitingForTheDevice) {
+  Run(StartQueue());
+  UpgradeAsFast();
+  bool came = false;
+  upgraded_->OnReport([&] {
+    // In the middle of it others come, and stay for a minute.
+    if (upgraded_->measured() == 5 && !std::exchange(came, true)) {
+      upgraded_->SetBusy("used by others");
+    } else if (upgraded_->prepared() == 3) {
+      clock_.Advance(0.125);
+    }
+  });
+  int asked = 0;
+  upgraded_->OnAwaitIdle([&](bool busy) {
+    if (!busy || ++asked == 1) return;  // The first looks, and does not wait.
+    clock_.Advance(20);
+    if (asked == 4) upgraded_->SetBusy("");
+  });
+  const JobRecord job = RunCanary();
+  ASSERT_TRUE(job.drift.has_value()) << job.message;
+  EXPECT_GE(asked, 4);
+  EXPECT_DOUBLE_EQ(job.drift->seconds, 0.125 * job.drift->samples);
+}
+
 TEST_F(DriftJobTest, APinnedTableIsCarriedOverAndAnotherIsNot) {
   Run(StartQueue());
   ASSERT_TRUE(

@@ -61,8 +61,15 @@ JobDevice::JobDevice(const JobServices& services, JobControl* control,
       time_(std::move(time)) {}
 
 absl::StatusOr<DeviceFacts> JobDevice::Acquire() {
-  executor_ = services_.executors->Find(device_uuid_, 0);
   JobWait wait(control_, services_.clock);
+  const absl::Status status = AwaitAgent(wait);
+  waited_s_ += wait.WaitedS();
+  RETURN_IF_ERROR(status);
+  return executor_->device();
+}
+
+absl::Status JobDevice::AwaitAgent(JobWait& wait) {
+  executor_ = services_.executors->Find(device_uuid_, 0);
   for (double waited_s = 0; executor_ == nullptr; waited_s += kWaitSliceS) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     const std::string why = services_.executors->WhyUnusable(device_uuid_);
@@ -73,8 +80,7 @@ absl::StatusOr<DeviceFacts> JobDevice::Acquire() {
                            why.empty() ? "" : ": ", why));
     executor_ = services_.executors->Find(device_uuid_, kWaitSliceS);
   }
-  RETURN_IF_ERROR(control_->CheckGoOn());
-  return executor_->device();
+  return control_->CheckGoOn();
 }
 
 void JobDevice::Cancel() {
@@ -130,8 +136,7 @@ absl::StatusOr<std::string> JobDevice::HotText(const std::string& why) const {
                       "; gives up in ", DurationText(left_s));
 }
 
-absl::Status JobDevice::AwaitUsable() {
-  JobWait wait(control_, services_.clock);
+absl::Status JobDevice::AwaitUsable(JobWait& wait) {
   for (;;) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     const std::string hot = executor_->WhyHot();
@@ -161,7 +166,12 @@ absl::Status JobDevice::RunToEnd(
   while (left() > 0) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     if (executor_ == nullptr) RETURN_IF_ERROR(Acquire().status());
-    RETURN_IF_ERROR(AwaitUsable());
+    {
+      JobWait wait(control_, services_.clock);
+      const absl::Status usable = AwaitUsable(wait);
+      waited_s_ += wait.WaitedS();
+      RETURN_IF_ERROR(usable);
+    }
     RETURN_IF_ERROR(CheckSameDevice(*executor_));
     const size_t before = left();
     acknowledged_ = 0;

@@ -36,6 +36,8 @@
 
 namespace wavetune {
 
+class JobWait;
+
 class JobDevice {
  public:
   // What became of one item. Neither set: the budget ended before it.
@@ -74,6 +76,10 @@ class JobDevice {
   // Waits for the device's agent and returns the device's facts. Errors:
   // CANCELLED; UNAVAILABLE after JobServices::agent_wait_s.
   absl::StatusOr<DeviceFacts> Acquire();
+
+  // Returns how long calls waited for the device in all, in seconds: for its
+  // agent, for others to leave it, for it to cool.
+  double waited_s() const { return waited_s_; }
 
   // Sets what later calls compile and measure, and where outcomes are stored.
   void Bind(std::shared_ptr<const TunableKernel> kernel, ProfileKey key,
@@ -120,11 +126,12 @@ class JobDevice {
  private:
   // Returns an error if the device is no longer the one that was bound.
   absl::Status CheckSameDevice(const MeasurementExecutor& executor) const;
+  absl::Status AwaitAgent(JobWait& wait);
   // Waits until the device is cool and nobody else uses it, unless the job
   // measures even then; the job says what it waits for. Errors: CANCELLED;
   // FAILED_PRECONDITION where it stays hot; RESOURCE_EXHAUSTED at once where it
   // is not patient.
-  absl::Status AwaitUsable();
+  absl::Status AwaitUsable(JobWait& wait);
   // Returns what the job says while it waits for this reason.
   std::string BusyText(const std::string& why) const;
   // The same of a device that is hot. Errors: it has been so for too long.
@@ -148,7 +155,8 @@ class JobDevice {
   const std::string device_uuid_;
   const std::shared_ptr<DeviceTime> time_;
   bool patient_ = true;
-  double hot_waited_s_ = 0;   // In all: one that is hot again and again is.
+  double hot_waited_s_ = 0;  // In all: one that is hot again and again is.
+  double waited_s_ = 0;
   std::mutex running_mutex_;  // Cancel comes from another thread.
   std::shared_ptr<MeasurementExecutor> running_;  // Guarded by running_mutex_.
   std::shared_ptr<MeasurementExecutor> executor_;
