@@ -34,7 +34,9 @@
 #include "server/catalog/event_journal.h"
 #include "server/catalog/event_texts.h"
 #include "server/catalog/retention_task.h"
+#include "server/catalog/shipped_tables.h"
 #include "server/catalog/staleness_watch.h"
+#include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
 #include "server/catalog/workload_catalog.h"
@@ -264,6 +266,12 @@ class Daemon::Impl {
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         judge_(&devices_, &kernels_),
         staleness_(&tables_, &judge_),
+        admission_(&devices_, &kernels_, stores.samples, clock_),
+        shipped_({.tables = &tables_,
+                  .devices = &devices_,
+                  .kernels = &kernels_,
+                  .admission = &admission_,
+                  .warn = WarnOfKernels}),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
@@ -325,12 +333,14 @@ class Daemon::Impl {
     ListenForEvents();
     WithdrawWrongTables(samples_, tables_, clock_->NowUs(), Warn);
     RETURN_IF_ERROR(devices_.Load());
+    shipped_.Look();
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());
     LoadDefaultFaults();
     RETURN_IF_ERROR(jobs_.Start());
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
+      shipped_.Look();
       staleness_.Look();
       events_.TellHeldBack();
       if (options_.auto_drift) drift_.Look();
@@ -762,6 +772,8 @@ class Daemon::Impl {
   DecisionHandler decision_handler_;
   TableJudge judge_;
   StalenessWatch staleness_;
+  TableAdmission admission_;
+  ShippedTables shipped_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

@@ -94,6 +94,52 @@ TEST_F(DaemonTablesTest, ProfilesWithAnAgentAndServesTheTable) {
             grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(DaemonTablesTest, ATableBesideItsKernelServesFromTheFirstMinute) {
+  const auto get = [this](v1::GetTableResponse* table) {
+    v1::GetTableRequest request;
+    request.set_kernel("copy");
+    return Call(&v1::TableService::Stub::GetTable,
+                Stub<v1::TableService>("reader.sock"), request, table)
+        .ok();
+  };
+  auto agent = Attach("CPU-1");
+  ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  v1::GetTableResponse profiled;
+  ASSERT_TRUE(get(&profiled));
+  folder_.Write("kernels/copy/tables/cpu.table", profiled.payload());
+  // Another node: nothing was measured there, and the device comes later.
+  agent = nullptr;
+  daemon_ = nullptr;
+  FakeTableStore tables;
+  FakeDeviceStore devices;
+  DaemonStores stores = Stores();
+  stores.tables = &tables;
+  stores.devices = &devices;
+  auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  v1::GetTableResponse shipped;
+  EXPECT_FALSE(get(&shipped));
+  agent = Attach("CPU-1");
+  ASSERT_TRUE(WaitUntil([&] { return get(&shipped); }));
+  EXPECT_EQ(shipped.payload(), profiled.payload());
+  EXPECT_EQ(shipped.info().how(), v1::SHIPPED);
+  EXPECT_EQ(shipped.info().stale_reason(),
+            "shipped with the kernel, not verified here");
+  // After a restart it serves at once, once.
+  agent = nullptr;
+  *daemon = nullptr;
+  daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  ASSERT_TRUE(get(&shipped));
+  EXPECT_EQ(shipped.info().epoch(), 1u);
+  // A profile compares with it, and takes its place.
+  agent = Attach("CPU-1");
+  ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  ASSERT_TRUE(get(&shipped));
+  EXPECT_EQ(shipped.info().how(), v1::PROFILED);
+  EXPECT_FALSE(shipped.info().stale()) << shipped.info().stale_reason();
+}
+
 TEST_F(DaemonTablesTest, AKernelWithForeignBytesHurtsNoOther) {
   folder_.Write("kernels/latin1/manifest.textproto", "name: \"caf\xe9\"\n");
   folder_.Write("kernels/utf16/manifest.textproto",

@@ -15,6 +15,7 @@
 #include "cli/json.h"
 #include "cli/number_option.h"
 #include "formats/kernel_folder.h"
+#include "formats/shipped_files.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/specialisation_spaces.h"
 
@@ -75,6 +76,22 @@ std::optional<FirstProblems> Plan(
                                : UsualTilesPerWave(spec));
 }
 
+// Prints the tables that lie beside a kernel; returns them for JSON.
+Json DescribeShipped(CommandContext& context, const ShippedFiles& shipped) {
+  Json tables = Json::array();
+  for (const ShippedTable& table : shipped.tables) {
+    const std::string& silicon = table.table->table().silicon_key;
+    tables.push_back({{"file", table.file}, {"silicon_key", silicon}});
+    if (context.json) continue;
+    *context.out << "  ships            " << table.file << ": " << silicon
+                 << "\n";
+  }
+  for (const std::string& problem : shipped.problems) {
+    if (!context.json) *context.out << "  REFUSED " << problem << "\n";
+  }
+  return {{"tables", tables}, {"refused", shipped.problems}};
+}
+
 // Prints what a valid kernel is; returns it for JSON.
 Json DescribeKernel(CommandContext& context, const CheckOptions& options,
                     const std::string& path, const KernelFolder& folder) {
@@ -87,6 +104,7 @@ Json DescribeKernel(CommandContext& context, const CheckOptions& options,
     if (plan.has_value()) PrintFirstProblems(*context.out, *plan);
   }
   Json json = ToJson(summary);
+  json["ships"] = DescribeShipped(context, ReadShippedTables(folder));
   json["path"] = path;
   json["valid"] = true;
   if (plan.has_value()) json["plan"] = ToJson(*plan);
@@ -105,6 +123,7 @@ Json DescribeFaults(CommandContext& context, const std::string& path,
 absl::Status RunCheck(CommandContext& context, const CheckOptions& options) {
   Json results = Json::array();
   size_t refused = 0;
+  size_t tables_refused = 0;
   for (const std::string& given : options.folders) {
     for (const std::string& path : KernelFolders(given)) {
       const absl::StatusOr<KernelFolder> folder = LoadKernelFolder(path);
@@ -112,13 +131,18 @@ absl::Status RunCheck(CommandContext& context, const CheckOptions& options) {
       results.push_back(folder.ok()
                             ? DescribeKernel(context, options, path, *folder)
                             : DescribeFaults(context, path, folder.status()));
+      if (folder.ok())
+        tables_refused += results.back()["ships"]["refused"].size();
     }
   }
   const size_t checked = results.size();
   if (context.json) PrintJson(*context.out, Json{{"kernels", results}});
-  if (refused == 0) return absl::OkStatus();
+  if (refused == 0 && tables_refused == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(refused, " of ", checked, " kernels refused"));
+      refused == 0
+          ? absl::StrCat(tables_refused,
+                         " tables that lie beside kernels refused")
+          : absl::StrCat(refused, " of ", checked, " kernels refused"));
 }
 
 }  // namespace

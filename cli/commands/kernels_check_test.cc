@@ -26,6 +26,24 @@ TEST_F(KernelsCheckTest, KernelsCheckDescribesAValidKernel) {
   EXPECT_GT(Output()["kernels"][0]["configurations"], 0);
 }
 
+TEST_F(KernelsCheckTest, KernelsCheckLooksAtTheTablesBesideAKernel) {
+  namespace fs = std::filesystem;
+  const fs::path kernel = fs::path(::testing::TempDir()) / "ships_tables";
+  fs::remove_all(kernel);
+  fs::copy(WAVETUNE_SOURCE_DIR "/kernels/gemm_f32", kernel,
+           fs::copy_options::recursive);
+  fs::create_directories(kernel / "tables");
+  std::ofstream(kernel / "tables/h200.table") << "nonsense";
+  EXPECT_NE(Run({"kernels", "check", kernel.string()}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("tables/h200.table: is no table"));
+  EXPECT_THAT(err_.str(), HasSubstr("1 tables that lie beside kernels"));
+  EXPECT_NE(Run({"kernels", "check", kernel.string(), "--json"}), kExitOk);
+  const Json ships = Output()["kernels"][0]["ships"];
+  EXPECT_TRUE(ships["tables"].empty());
+  EXPECT_EQ(ships["refused"].size(), 1u);
+  fs::remove_all(kernel);
+}
+
 TEST_F(KernelsCheckTest, KernelsCheckSaysWhereCandidatesAreChecked) {
   const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
   EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);

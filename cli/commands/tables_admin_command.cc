@@ -36,6 +36,8 @@ std::string HowText(const v1::TableInfo& info) {
       return absl::StrCat("carried over (job ", info.job_id(), ")");
     case v1::IMPORTED:
       return "imported";
+    case v1::SHIPPED:
+      return "shipped";
     default:
       return "not recorded";
   }

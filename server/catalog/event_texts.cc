@@ -62,8 +62,10 @@ EventRecord Promoted(const TableRecord& table) {
     return event;
   }
   EventRecord event = AboutTable(EventKind::kPromoted, table);
-  event.text = absl::StrCat(NameOf(table), " serves, epoch ", table.epoch,
-                            AfterColon(table.why));
+  event.text = absl::StrCat(
+      NameOf(table), " serves, epoch ", table.epoch,
+      table.how == PromotionKind::kShipped ? ", shipped with the kernel" : "",
+      AfterColon(table.why));
   return event;
 }
 

@@ -96,6 +96,17 @@ TEST(EventTextsTest, AnImportSaysWhoBroughtIt) {
                                     "from node 7"));
 }
 
+TEST(EventTextsTest, AShippedTableSaysWhereItCameFrom) {
+  TableRecord table = OldRecord();
+  table.how = PromotionKind::kShipped;
+  table.why = "tables/h200.table";
+  const EventRecord event =
+      EventOf({.kind = TableChange::Kind::kPromoted, .table = table});
+  EXPECT_EQ(event.kind, EventKind::kPromoted);
+  EXPECT_THAT(event.text,
+              HasSubstr("shipped with the kernel: tables/h200.table"));
+}
+
 TEST(EventTextsTest, AnEndSaysWhoEndedItAndNotWhoPromotedIt) {
   TableRecord table = OldRecord();
   const EventRecord retired =

@@ -164,6 +164,15 @@ class TableCatalog {
   absl::StatusOr<RolledBack> Import(TableRecord record,
                                     const std::string& payload);
 
+  // Makes a table serve that lies beside its kernel, in the place of those that
+  // did so before and that nobody has verified. Sets how, by, that it is not
+  // verified, and the digest. Errors: as Import; FAILED_PRECONDITION where any
+  // other table of the kernel serves on that silicon; ALREADY_EXISTS where this
+  // one is in the history: what somebody retired does not come back by itself.
+  // Cost: reads the history of all kernels where nothing else serves.
+  absl::StatusOr<TableRecord> Ship(TableRecord record,
+                                   const std::string& payload);
+
   // Why a table is carried over.
   struct CarryingOver {
     ProfileKey key;  // That it is to serve for.
@@ -233,6 +242,16 @@ class TableCatalog {
   // Returns a table, of the store only where it is not in memory.
   absl::StatusOr<std::shared_ptr<const CompiledTable>> TableOf(
       const std::string& digest) const;
+  struct NewTable {
+    std::string payload;
+    std::shared_ptr<const CompiledTable> table;
+  };
+  // Stores a table and makes it serve; what is in `ended` serves no longer, as
+  // one batch of the store. `why_ended` is said of these, with the new digest.
+  // Holds change_mutex_.
+  absl::StatusOr<TableRecord> PromoteInPlaceOf(
+      const std::vector<TableRecord>& ended, TableRecord record, NewTable table,
+      absl::string_view why_ended);
   // Makes `next` the snapshot, at the change's revision, and tells watchers.
   // Holds change_mutex_.
   void Publish(TableSnapshot next, const TableChange& change);

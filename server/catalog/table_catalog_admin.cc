@@ -112,6 +112,11 @@ absl::Status CheckImport(const TableSnapshot& serving,
   return absl::OkStatus();
 }
 
+// An operator chose neither it nor its like, and nobody verified it.
+bool IsReplacedByShipped(const TableRecord& serving) {
+  return serving.how == PromotionKind::kShipped && serving.unverified;
+}
+
 // Whether `tables`, which begin with `digest`, may be retired.
 absl::Status CheckRetire(const TableSnapshot& serving,
                          const std::vector<TableRecord>& tables,
@@ -147,35 +152,45 @@ absl::StatusOr<TableCatalog::RolledBack> TableCatalog::RollBack(
   const std::shared_ptr<const TableSnapshot> before = snapshot();
   RolledBack result{.ended = PromotedSince(*before, target)};
   RETURN_IF_ERROR(CheckRollBack(*before, target, result.ended));
-  std::vector<ProfileKey> ended;
-  for (const TableRecord& record : result.ended) {
-    if (record.key != target.key) ended.push_back(record.key);
-  }
   TableRecord record = target;
   record.promoted_at_us = now_us;
   record.how = PromotionKind::kRolledBack;
   record.by = by;
   record.why = why;
-  ASSIGN_OR_RETURN(result.table,
-                   store_->RollBack(std::move(record), stored.payload, ended));
-  unsaved_.erase(result.table.key);
-  Publish(WithPromoted(*before, {result.table, std::move(table)}),
-          {TableChange::Kind::kPromoted, result.table, result.table.revision});
+  ASSIGN_OR_RETURN(
+      result.table,
+      PromoteInPlaceOf(result.ended, std::move(record),
+                       {std::move(stored.payload), std::move(table)},
+                       "rolled back to table "));
+  return result;
+}
+
+absl::StatusOr<TableRecord> TableCatalog::PromoteInPlaceOf(
+    const std::vector<TableRecord>& ended, TableRecord record, NewTable table,
+    absl::string_view why_ended) {
+  std::vector<ProfileKey> others;
+  for (const TableRecord& gone : ended) {
+    if (gone.key != record.key) others.push_back(gone.key);
+  }
+  ASSIGN_OR_RETURN(const TableRecord stored,
+                   store_->RollBack(std::move(record), table.payload, others));
+  unsaved_.erase(stored.key);
+  Publish(WithPromoted(*snapshot(), {stored, std::move(table.table)}),
+          {TableChange::Kind::kPromoted, stored, stored.revision});
   // After the promotion: nobody is without a table in between.
-  uint64_t revision = result.table.revision;
-  for (const TableRecord& gone : result.ended) {
-    if (gone.key == result.table.key) continue;
+  uint64_t revision = stored.revision;
+  for (const TableRecord& gone : ended) {
+    if (gone.key == stored.key) continue;
     TableSnapshot next = *snapshot();
     EraseKey(next, gone.key);
     Publish(std::move(next),
             {.kind = TableChange::Kind::kRetired,
              .table = gone,
              .revision = ++revision,
-             .by = by,
-             .why = absl::StrCat("rolled back to table ",
-                                 result.table.digest.substr(0, 16))});
+             .by = stored.by,
+             .why = absl::StrCat(why_ended, stored.digest.substr(0, 16))});
   }
-  return result;
+  return stored;
 }
 
 absl::StatusOr<TableRecord> TableCatalog::Pin(PinRecord pin) {
@@ -221,11 +236,42 @@ absl::StatusOr<TableCatalog::RolledBack> TableCatalog::Import(
         serving.record.digest != record.digest)
       result.ended.push_back(serving.record);
   }
-  ASSIGN_OR_RETURN(result.table, store_->Promote(std::move(record), payload));
-  unsaved_.erase(result.table.key);
-  Publish(WithPromoted(*before, {result.table, std::move(table)}),
-          {TableChange::Kind::kPromoted, result.table, result.table.revision});
+  ASSIGN_OR_RETURN(result.table,
+                   PromoteInPlaceOf(result.ended, std::move(record),
+                                    {payload, std::move(table)}, ""));
   return result;
+}
+
+absl::StatusOr<TableRecord> TableCatalog::Ship(TableRecord record,
+                                               const std::string& payload) {
+  ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
+                   CompiledTable::Create(payload));
+  record.digest = table->digest();
+  record.how = PromotionKind::kShipped;
+  record.by = kDaemonUser;
+  record.unverified = true;
+  std::lock_guard change_lock(change_mutex_);
+  const std::shared_ptr<const TableSnapshot> before = snapshot();
+  RETURN_IF_ERROR(CheckImport(*before, record));
+  std::vector<TableRecord> ended;
+  for (const ServingTable& serving : before->tables) {
+    if (!IsSameKernel(serving.record.key, record.key)) continue;
+    if (!IsReplacedByShipped(serving.record)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("table ", serving.record.digest.substr(0, 16),
+                       " serves, which did not come with the kernel"));
+    }
+    ended.push_back(serving.record);
+  }
+  ASSIGN_OR_RETURN(const std::vector<TableRecord> history,
+                   store_->History(record.key.kernel, record.key.silicon_key));
+  for (const TableRecord& known : history) {
+    if (known.digest != record.digest) continue;
+    return absl::AlreadyExistsError(absl::StrCat(
+        "table ", record.digest.substr(0, 16), " has served before"));
+  }
+  return PromoteInPlaceOf(ended, std::move(record), {payload, std::move(table)},
+                          "shipped anew with the kernel: table ");
 }
 
 absl::Status TableCatalog::Retire(const ProfileKey& key, const std::string& by,

@@ -13,7 +13,19 @@ namespace wavetune {
 namespace {
 
 constexpr size_t kShownDigits = 12;
-constexpr char kUnverified[] = "imported, not verified here";
+
+// Returns why a table is current nowhere; empty: it may be.
+std::string UnverifiedReason(const TableRecord& table) {
+  if (!table.unverified) return "";
+  switch (table.how) {
+    case PromotionKind::kImported:
+      return "imported, not verified here";
+    case PromotionKind::kShipped:
+      return "shipped with the kernel, not verified here";
+    default:  // Rolled back to.
+      return "from elsewhere, not verified here";
+  }
+}
 
 std::string Fingerprints(const std::string& then, const std::string& now) {
   return absl::StrCat(" (fingerprint ", then.substr(0, kShownDigits), ", now ",
@@ -65,7 +77,7 @@ bool DiffersByCompilerAlone(const TableRecord& table, const KernelSpec& spec,
 std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
                         KernelCatalog& kernels) {
   std::vector<std::string> differences;
-  if (table.unverified) differences.push_back(kUnverified);
+  if (table.unverified) differences.push_back(UnverifiedReason(table));
   const std::string environment = EnvironmentKey(device);
   if (!table.IsFor(environment)) {
     differences.push_back(
@@ -83,12 +95,13 @@ std::string StaleReason(const TableRecord& table, const DeviceFacts& device,
 std::string StaleReason(const TableRecord& table,
                         const std::vector<DeviceFacts>& devices,
                         KernelCatalog& kernels) {
-  std::string first = table.unverified ? kUnverified : "";
+  const std::string unverified = UnverifiedReason(table);
+  std::string first = unverified;
   for (const DeviceFacts& device : devices) {
     if (SiliconKey(device) != table.key.silicon_key) continue;
     std::string reason = StaleReason(table, device, kernels);
     if (reason.empty()) return "";
-    if (first.empty() || first == kUnverified) first = std::move(reason);
+    if (first == unverified) first = std::move(reason);
   }
   return first;
 }

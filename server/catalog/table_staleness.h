@@ -5,7 +5,7 @@
 // compile options, compiler). Where the environment or the fingerprint is
 // another one by now its predictions may be wrong: it goes on serving, because
 // it still beats the default, but says so everywhere. So does one that was
-// imported and that nothing here has measured.
+// imported, or shipped with its kernel, and that nothing here has measured.
 //
 // Thread safety: functions; as thread-safe as the catalog given.
 #ifndef WAVETUNE_SERVER_CATALOG_TABLE_STALENESS_H_
@@ -37,7 +37,7 @@ bool DiffersByCompilerAlone(const TableRecord& table, const KernelSpec& spec,
 
 // Returns the same for a node: empty where the table is current on one of the
 // devices of its silicon, or there is none; else what differs on the first. An
-// imported one that is not verified is current nowhere.
+// one from elsewhere that is not verified is current nowhere.
 std::string StaleReason(const TableRecord& table,
                         const std::vector<DeviceFacts>& devices,
                         KernelCatalog& kernels);

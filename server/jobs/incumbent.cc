@@ -1,35 +1,12 @@
 #include "server/jobs/incumbent.h"
 
-#include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "model/kernel/kernel_spec.h"
+#include "model/table/kernel_match.h"
 #include "server/catalog/wrong_tables.h"
 
 namespace wavetune {
-namespace {
-
-std::vector<std::string> ParameterNames(const KernelSpec& spec) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : spec.parameters) {
-    names.push_back(parameter.name);
-  }
-  return names;
-}
-
-}  // namespace
-
-bool IsComparable(const KernelSpec& spec, const Table& table) {
-  if (table.parameters != ParameterNames(spec)) return false;
-  return std::equal(table.dimensions.begin(), table.dimensions.end(),
-                    spec.dimensions.begin(), spec.dimensions.end(),
-                    [](const Dimension& a, const Dimension& b) {
-                      return a.name == b.name && a.repeated == b.repeated;
-                    });
-}
-
 Incumbent::Incumbent(const KernelSpec& spec,
                      std::optional<ServingTable> serving)
     : serving_(std::move(serving)),

@@ -18,10 +18,6 @@ namespace wavetune {
 
 struct KernelSpec;
 
-// Returns whether problems and configurations mean the same to a table and to
-// the kernel as it is now.
-bool IsComparable(const KernelSpec& spec, const Table& table);
-
 class Incumbent {
  public:
   Incumbent() = default;  // No table serves.

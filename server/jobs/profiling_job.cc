@@ -493,7 +493,9 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     return absl::OkStatus();
   }
   const JobRecord record = control_->record();
-  if (incumbent_.Is(record.key, table->digest())) {
+  // One from elsewhere is verified all the same: nobody here has done that.
+  if (incumbent_.Is(record.key, table->digest()) &&
+      !incumbent_.IsStaleFor(record.key)) {
     Keep("the fit gives the serving table again" + coverage + Remarks());
     return absl::OkStatus();
   }

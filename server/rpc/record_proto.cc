@@ -72,6 +72,8 @@ v1::Promotion ToProto(PromotionKind how) {
       return v1::CARRIED_OVER;
     case PromotionKind::kImported:
       return v1::IMPORTED;
+    case PromotionKind::kShipped:
+      return v1::SHIPPED;
     case PromotionKind::kNotRecorded:
       break;
   }

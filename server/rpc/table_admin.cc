@@ -40,7 +40,9 @@ TableAdmin::TableAdmin(Options options)
     : options_(std::move(options)),
       lookup_(options_.tables, options_.devices, options_.kernels,
               /*default_faults=*/nullptr),
-      judge_(options_.devices, options_.kernels) {}
+      judge_(options_.devices, options_.kernels),
+      admission_(options_.devices, options_.kernels, options_.samples,
+                 options_.clock) {}
 
 absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
                                   const std::string& by,

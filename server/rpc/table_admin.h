@@ -12,12 +12,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
-#include "model/kernel/device.h"
-#include "model/table/table.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
 #include "server/catalog/table_lookup.h"
@@ -53,10 +52,8 @@ class TableAdmin {
                         const std::string& by, v1::RollBackResponse* response);
 
   // Makes a table serve that was saved on another node. Errors:
-  // INVALID_ARGUMENT for what is no table of a kernel as it is here, and for
-  // too long a reason; NOT_FOUND naming the silicons that were seen, or the
-  // kernels, where it is of none of them; FAILED_PRECONDITION where samples
-  // here show one of its choices wrong; as TableCatalog::Import.
+  // INVALID_ARGUMENT for what is no table, and for too long a reason; as
+  // TableAdmission::RecordOf and TableCatalog::Import.
   absl::Status Import(const v1::ImportTableRequest& request,
                       const std::string& by, v1::ImportTableResponse* response);
 
@@ -75,13 +72,12 @@ class TableAdmin {
                      const std::string& by);
 
  private:
-  // Returns a device of a table's silicon. Errors: NOT_FOUND.
-  absl::StatusOr<DeviceFacts> DeviceOf(const Table& table) const;
   v1::TableInfo InfoOf(const TableRecord& table) const;
 
   const Options options_;
   const TableLookup lookup_;
   const TableJudge judge_;
+  const TableAdmission admission_;
 };
 
 }  // namespace wavetune

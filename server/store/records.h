@@ -70,6 +70,7 @@ enum class PromotionKind {
   kRolledBack,   // It had served before, and an operator chose it again.
   kCarriedOver,  // Measured in another environment; found to hold in this one.
   kImported,     // An operator brought it from elsewhere.
+  kShipped,      // It lay beside its kernel (server/catalog/shipped_tables.h).
 };
 
 // Identity and headline facts of a stored table.
@@ -98,7 +99,7 @@ struct TableRecord {
   // Environment key of its measurements, where it was carried over to that of
   // `key`; it is current in both. Empty: it was not.
   std::string carried_from;
-  bool unverified = false;  // Imported: nothing here has measured it.
+  bool unverified = false;  // From elsewhere: nothing here has measured it.
 
   // Whether it is for devices of this environment.
   bool IsFor(const std::string& environment_key) const {

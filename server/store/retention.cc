@@ -108,6 +108,8 @@ std::set<std::string> DigestsToKeep(const RetentionView& view,
   // Of different tables, as a rollback chooses among these.
   std::map<KernelOnSilicon, std::set<std::string>> kept;
   for (const TableRecord& record : newest_first) {
+    // Or one that was retired would be shipped anew.
+    if (record.how == PromotionKind::kShipped) keep.insert(record.digest);
     std::set<std::string>& digests = kept[PlaceOf(record)];
     if (digests.size() < history_kept) digests.insert(record.digest);
   }

@@ -5,8 +5,9 @@
 //
 //   const RetentionPlan plan = PlanRetention(view, RetentionLimits(), now_us);
 //
-// Never chosen: what serves as the current one, what is pinned, and what is
-// among the newest promotions of a history, as a rollback may want it.
+// Never chosen: what serves as the current one, what is pinned, what is among
+// the newest promotions of a history, as a rollback may want it, and what was
+// shipped with a kernel.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_STORE_RETENTION_H_

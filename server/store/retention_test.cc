@@ -87,6 +87,15 @@ TEST_F(RetentionTest, KeepsTheOnlyTableOfAKernel) {
   EXPECT_TRUE(Plan().empty());
 }
 
+TEST_F(RetentionTest, RemembersWhatWasShippedSoThatItDoesNotComeBack) {
+  TableRecord shipped = Table("590", 900);
+  shipped.how = PromotionKind::kShipped;
+  Store(shipped);
+  limits_.history_kept = 1;
+  Serve(Table("590", 10));
+  EXPECT_TRUE(Plan().empty());
+}
+
 TEST_F(RetentionTest, KeepsAClassThatADeviceHasOrThatIsPinned) {
   const TableRecord old = Table("580", 200);
   Serve(old);

@@ -125,7 +125,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
 
 // A later daemon's may be one that this one does not know.
 PromotionKind OriginFromStored(int32_t how) {
-  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kImported);
+  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kShipped);
   return how >= 0 && how <= kLast ? static_cast<PromotionKind>(how)
                                   : PromotionKind::kNotRecorded;
 }
