@@ -725,6 +725,13 @@ absl::Status ShowConfig(const Invocation& invocation) {
   if (invocation.sources->check()) {
     RETURN_IF_ERROR(CheckInject(arguments.backend.inject));
     RETURN_IF_ERROR(CheckEndpoint(arguments.endpoint));
+    for (const std::string& trace : arguments.backend.replay_traces) {
+      std::error_code ignored;
+      if (std::filesystem::is_directory(trace, ignored)) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("--replay-trace ", trace,
+                       " is no folder: name that of a recorded trace"));
+    }
   }
   std::cout << (invocation.sources->print()
                     ? invocation.sources->Text()

@@ -19,12 +19,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
+#include "base/tls_files.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "model/kernel/kernel_spec.h"
@@ -218,6 +220,44 @@ absl::Status CheckComplete(const TcpOptions& tcp) {
       "TCP needs --listen-tcp, --tls-cert, --tls-key, --tls-ca and "
       "--authz-policy; missing: ",
       absl::StrJoin(missing, ", ")));
+}
+
+// Returns whether nobody is told the same place twice. Port 0 is any.
+absl::Status CheckApart(const DaemonOptions& options) {
+  std::set<std::string> places;
+  for (const std::string& place :
+       {options.reader_socket, options.agent_socket, options.admin_socket,
+        options.tcp.address, options.metrics_address}) {
+    if (place.empty() || absl::EndsWith(place, ":0")) continue;
+    if (places.insert(place).second) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "two listeners cannot share ", place,
+        ": give each of --reader-socket, --agent-socket, --admin-socket, "
+        "--listen-tcp and --metrics-address a place of its own"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckListeners(const DaemonOptions& options) {
+  for (const std::string& path :
+       {options.reader_socket, options.agent_socket, options.admin_socket}) {
+    RETURN_IF_ERROR(CheckSocketPath(path));
+  }
+  RETURN_IF_ERROR(CheckComplete(options.tcp));
+  if (!options.tcp.address.empty()) {
+    RETURN_IF_ERROR(CheckTcpAddress(options.tcp.address));
+    ASSIGN_OR_RETURN(const auto access,
+                     TlsAccess::Open(options.tcp.files, TellOfAccess));
+    // A daemon starts all the same, since the certificate can be replaced while
+    // it runs; until then nobody comes in.
+    RETURN_IF_ERROR(CheckValid(*access->material().material,
+                               options.tcp.files.tls.cert, absl::Now()));
+  }
+  if (!options.metrics_address.empty()) {
+    RETURN_IF_ERROR(MetricsEndpoint::CheckAddress(options.metrics_address));
+    RETURN_IF_ERROR(CheckTcpAddress(options.metrics_address));
+  }
+  return CheckApart(options);
 }
 
 }  // namespace
@@ -832,10 +872,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
 }
 
 absl::Status Daemon::Check(const DaemonOptions& options) {
-  RETURN_IF_ERROR(CheckComplete(options.tcp));
-  if (!options.tcp.address.empty()) {
-    RETURN_IF_ERROR(TlsAccess::Open(options.tcp.files, TellOfAccess).status());
-  }
+  RETURN_IF_ERROR(CheckListeners(options));
   return DiskKernelCatalog(options.kernels_dirs, WarnOfKernels).CheckFolders();
 }
 

@@ -115,8 +115,9 @@ class Daemon {
   ~Daemon();  // Stops.
 
   // Returns whether what the options name can be used, as far as that shows
-  // without a start. Errors: those of Start that are not about sockets or what
-  // is stored.
+  // without a start. Errors: those of Start that are not about what is stored,
+  // or who has a socket or port now; FAILED_PRECONDITION for a certificate that
+  // is not valid now.
   static absl::Status Check(const DaemonOptions& options);
 
   // Reads the kernel folders again, and who may come over TCP. What is queued

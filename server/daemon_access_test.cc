@@ -490,6 +490,17 @@ TEST_F(DaemonAccessTest, DoesNotStartWithAKeyOfAnotherCertificate) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("is not the key of"));
 }
 
+TEST_F(DaemonAccessTest, ACheckRefusesACertificateThatHasExpired) {
+  using std::chrono::hours;
+  EXPECT_TRUE(Daemon::Check(TcpOptionsOf()).ok());
+  const Identity expired =
+      authority_.Issue({"IP:127.0.0.1"}, {hours(-48), hours(-24)});
+  WriteSecret("server.key", expired.key);
+  WriteSecret("server.crt", expired.cert);
+  const absl::Status status = Daemon::Check(TcpOptionsOf());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has expired at"));
+}
+
 TEST_F(DaemonAccessTest, SaysThatSomebodyListensThereAlready) {
   DaemonOptions options = TcpOptionsOf();
   options.tcp.address = daemon_->tcp_address();

@@ -280,6 +280,15 @@ TEST_F(DaemonTest, ChecksWhatItsOptionsName) {
   options = Options();
   options.tcp.address = "127.0.0.1:0";
   EXPECT_TRUE(absl::IsInvalidArgument(Daemon::Check(options)));
+  options = Options();
+  options.metrics_address = "9478";
+  EXPECT_TRUE(absl::IsInvalidArgument(Daemon::Check(options)));
+  options.metrics_address = "127.0.0.1:9478";
+  EXPECT_TRUE(Daemon::Check(options).ok());
+  options = Options();
+  options.agent_socket = options.admin_socket;
+  EXPECT_THAT(std::string(Daemon::Check(options).message()),
+              HasSubstr("cannot share"));
 }
 
 TEST_F(DaemonTest, ASecondDaemonLeavesTheFirstOneAlone) {

@@ -39,6 +39,8 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
+constexpr char kNoStore[] = "give --store: there is no HOME";
+
 // What a reload takes over; the rest takes a restart.
 const std::vector<std::string>& Reloadable() {
   static const std::vector<std::string> names = {
@@ -399,11 +401,37 @@ int Exit(const absl::Status& status) {
   return kExitFailed;
 }
 
+// Errors: a folder that a daemon would not find or could not make.
+absl::Status CheckFolder(const char* option, const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path folder =
+      std::filesystem::absolute(path, ignored).lexically_normal();
+  const std::filesystem::path checked =
+      std::filesystem::exists(folder, ignored) ? folder : folder.parent_path();
+  if (std::filesystem::is_directory(checked, ignored)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(option, " ", path, ": ", checked.string(),
+                   std::filesystem::exists(checked, ignored)
+                       ? " is no folder: choose another"
+                       : " does not exist: make it, or choose another"));
+}
+
+absl::Status CheckFolders(const Arguments& arguments) {
+  if (arguments.store.empty()) return absl::InvalidArgumentError(kNoStore);
+  // The default's parent is made where it is missing.
+  if (arguments.store != DefaultStore()) {
+    RETURN_IF_ERROR(CheckFolder("--store", arguments.store));
+  }
+  if (arguments.backup_dir.empty()) return absl::OkStatus();
+  return CheckFolder("--backup-dir", arguments.backup_dir);
+}
+
 // --print-config and --check-config.
 absl::Status ShowConfig(const Invocation& invocation) {
   if (invocation.sources->check()) {
     ASSIGN_OR_RETURN(const DaemonOptions options,
                      OptionsOf(invocation.arguments));
+    RETURN_IF_ERROR(CheckFolders(invocation.arguments));
     RETURN_IF_ERROR(Daemon::Check(options));
   }
   std::cout << (invocation.sources->print()
@@ -434,7 +462,7 @@ int Main(int argc, char** argv) {
     return Exit(ShowConfig(invocation));
   }
   if (arguments.store.empty()) {
-    std::fprintf(stderr, "wavetuned: give --store: there is no HOME\n");
+    std::fprintf(stderr, "wavetuned: %s\n", kNoStore);
     return kExitUsage;
   }
   invocation.UseLogOptions();

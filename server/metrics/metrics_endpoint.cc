@@ -19,12 +19,14 @@ constexpr char kThreads[] = "2";
 // A scrape is one request; who keeps a connection open keeps a thread.
 constexpr char kRequestTimeoutMs[] = "5000";
 
-absl::Status CheckAddress(absl::string_view address) {
+}  // namespace
+
+absl::Status MetricsEndpoint::CheckAddress(const std::string& address) {
   const size_t colon = address.rfind(':');
   uint32_t port = 0;
-  if (colon != absl::string_view::npos && colon > 0 &&
+  if (colon != std::string::npos && colon > 0 &&
       absl::SimpleAtoi(address.substr(colon + 1), &port) && port <= 65535 &&
-      address.find_first_of(",+ \t") == absl::string_view::npos) {
+      address.find_first_of(",+ \t") == std::string::npos) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
@@ -32,8 +34,6 @@ absl::Status CheckAddress(absl::string_view address) {
                    "\" is no address: write host:port, for example "
                    "127.0.0.1:9478"));
 }
-
-}  // namespace
 
 struct MetricsEndpoint::Parts {
   std::shared_ptr<DaemonMetrics> metrics;

@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/metrics/metrics_sources.h"
 
@@ -28,6 +29,8 @@ class MetricsEndpoint {
   // listen there.
   static absl::StatusOr<std::unique_ptr<MetricsEndpoint>> Start(
       const std::string& address, MetricsSources sources);
+  // Returns whether an address has the form of one. Errors: INVALID_ARGUMENT.
+  static absl::Status CheckAddress(const std::string& address);
   ~MetricsEndpoint();  // Ends; scrapes that run are answered.
 
   int port() const;

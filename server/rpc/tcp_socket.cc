@@ -96,6 +96,10 @@ std::string AddressOf(int fd) {
 
 }  // namespace
 
+absl::Status CheckTcpAddress(const std::string& address) {
+  return LookUp(address).status();
+}
+
 absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address) {
   ASSIGN_OR_RETURN(const Addresses addresses, LookUp(address));
   FileDescriptor fd(::socket(addresses->ai_family,

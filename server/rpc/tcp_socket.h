@@ -1,11 +1,12 @@
 // TCP sockets that listen.
 //
-// Thread safety: a function.
+// Thread safety: functions.
 #ifndef WAVETUNE_SERVER_RPC_TCP_SOCKET_H_
 #define WAVETUNE_SERVER_RPC_TCP_SOCKET_H_
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/rpc/unix_socket.h"
 
@@ -19,6 +20,10 @@ namespace wavetune {
 // somebody listens there; PERMISSION_DENIED; RESOURCE_EXHAUSTED without
 // descriptors. Each says what to do. Cost: may ask a name server.
 absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address);
+
+// Returns whether an address can be listened on, as far as that shows without
+// doing so. Errors: INVALID_ARGUMENT, as ListenOnTcp. Cost: as there.
+absl::Status CheckTcpAddress(const std::string& address);
 
 }  // namespace wavetune
 

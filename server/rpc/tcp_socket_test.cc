@@ -56,6 +56,16 @@ FileDescriptor Accept(const ListeningSocket& socket) {
   }
 }
 
+TEST(TcpSocketTest, AnAddressIsJudgedWithoutListeningThere) {
+  const auto socket = ListenOnTcp("127.0.0.1:0");
+  ASSERT_TRUE(socket.ok()) << socket.status();
+  EXPECT_TRUE(CheckTcpAddress(socket->path()).ok()) << "somebody has it now";
+  for (const char* bad : {"127.0.0.1", "127.0.0.1:70000", "127.0.0.256:80",
+                          "[::1:80", "127.0.0.1:http"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(CheckTcpAddress(bad))) << bad;
+  }
+}
+
 TEST(TcpSocketTest, ListensAtAFreePortAndSaysWhich) {
   const auto socket = ListenOnTcp("127.0.0.1:0");
   ASSERT_TRUE(socket.ok()) << socket.status();

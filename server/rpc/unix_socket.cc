@@ -58,23 +58,26 @@ absl::Status GiveToGroup(const std::string& path, gid_t group) {
 
 }  // namespace
 
-absl::Status PrepareSocketPath(const std::string& path) {
+absl::Status CheckSocketPath(const std::string& path) {
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
     return absl::InvalidArgumentError(
         absl::StrCat("socket path \"", path, "\" must have 1 to ",
                      sizeof(sockaddr_un::sun_path) - 1,
                      " characters: choose another --socket-dir"));
   }
-  RETURN_IF_ERROR(MakeSocketFolder(path));
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return absl::OkStatus();
     return ErrnoStatus(absl::StrCat("cannot look at ", path), errno);
   }
-  if (!S_ISSOCK(info.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, " exists and is no socket: remove it or choose another path"));
-  }
+  if (S_ISSOCK(info.st_mode)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, " exists and is no socket: remove it or choose another path"));
+}
+
+absl::Status PrepareSocketPath(const std::string& path) {
+  RETURN_IF_ERROR(CheckSocketPath(path));
+  RETURN_IF_ERROR(MakeSocketFolder(path));
   const int connected = TryConnect(path);
   if (connected == 0) {
     return absl::AlreadyExistsError(

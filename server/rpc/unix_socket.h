@@ -21,6 +21,11 @@ namespace wavetune {
 // do.
 absl::Status PrepareSocketPath(const std::string& path);
 
+// Returns whether a socket can be made at `path`, as far as that shows without
+// doing so: its length, and what is there. Errors: INVALID_ARGUMENT,
+// FAILED_PRECONDITION and PERMISSION_DENIED, as PrepareSocketPath.
+absl::Status CheckSocketPath(const std::string& path);
+
 // A socket that listens, and its file where it has one. Movable.
 class ListeningSocket {
  public:

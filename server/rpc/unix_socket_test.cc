@@ -73,6 +73,17 @@ TEST(UnixSocketTest, RefusesAPathThatIsTooLong) {
       PrepareSocketPath("/tmp/" + std::string(200, 'x'))));
 }
 
+TEST(UnixSocketTest, APathIsJudgedWithoutAChange) {
+  const TestFolder folder;
+  EXPECT_TRUE(CheckSocketPath(folder / "a/b/reader.sock").ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "a"));
+  const std::string path = folder / "reader.sock";
+  const int fd = Bind(path, /*listens=*/true);
+  EXPECT_TRUE(CheckSocketPath(path).ok()) << "a daemon has it now";
+  ::close(fd);
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 TEST(ListeningSocketTest, ListensWithTheModeWhateverTheUmask) {
   const TestFolder folder;
   const std::string path = folder / "agent.sock";

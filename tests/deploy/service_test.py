@@ -129,12 +129,22 @@ class BadConfigTest(Case):
     def test_what_an_option_names_is_looked_at(self) -> None:
         for text, told in (("admin-group = no-such-group\n", "no-such-group"),
                            ("kernels-dir = /no/such/folder\n", "/no/such/folder"),
-                           ("listen-tcp = 127.0.0.1:0\n", "--tls-cert")):
-            path = self.write("[daemon]\n" + text)
-            done = subprocess.run([BIN / "wavetuned", "--config", path, "--check-config"],
-                                  env=environment(self.folder), capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 1, text)
-            self.assertIn(told, done.stderr)
+                           ("listen-tcp = 127.0.0.1:0\n", "--tls-cert"),
+                           ("metrics-address = 9478\n", "--metrics-address"),
+                           ("metrics-address = 127.0.0.256:9478\n", "127.0.0.256"),
+                           ("metrics-address = 127.0.0.1:70000\n", "70000"),
+                           (f"socket-dir = /tmp/{100 * 'x'}\n", "--socket-dir"),
+                           (f"reader-socket = {__file__}\n", "no socket"),
+                           ("agent-socket = /tmp/x.sock\nadmin-socket = /tmp/x.sock\n", "cannot share /tmp/x.sock"),
+                           ("store = /no/such/store\n", "--store"),
+                           (f"store = {__file__}\n", "no folder"),
+                           (f"backup-dir = {__file__}\n", "--backup-dir")):
+            with self.subTest(text):
+                path = self.write("[daemon]\n" + text)
+                done = subprocess.run([BIN / "wavetuned", "--config", path, "--check-config"],
+                                      env=environment(self.folder), capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 1, text)
+                self.assertIn(told, done.stderr)
 
 
 class Service:
