@@ -326,6 +326,7 @@ class Daemon::Impl {
                     .table_store = stores.tables,
                     .jobs = stores.jobs,
                     .devices = &devices_,
+                    .kernels = &kernels_,
                     .clock = clock_,
                     .limits = options.retention,
                     .log = LogOfStore}),

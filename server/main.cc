@@ -128,8 +128,9 @@ void DeclareRetention(CLI::App& app, RetentionLimits& limits) {
   add("--keep-devices-days", "WAVETUNE_KEEP_DEVICES_DAYS", limits.devices_days,
       "Days after which a device that was not attached is forgotten");
   add("--keep-classes-days", "WAVETUNE_KEEP_CLASSES_DAYS", limits.classes_days,
-      "Days after which a table is retired whose driver no device has, and "
-      "beside which a newer one serves");
+      "Days after which a table is retired whose driver no device has, or "
+      "whose build of the kernel was replaced, and beside which a newer one "
+      "serves");
   add("--keep-tables-days", "WAVETUNE_KEEP_TABLES_DAYS", limits.payloads_days,
       "Days after which a table that serves no longer is forgotten; the newest "
       "8 of a kernel stay");

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -31,6 +32,15 @@ absl::StatusOr<RetentionPlan> RetentionTask::Plan() {
     view.devices.push_back(known.record);
     if (known.attached) view.attached.insert(known.record.facts.uuid);
   }
+  std::set<std::string> kernels;
+  for (const TableRecord& table : view.serving)
+    kernels.insert(table.key.kernel);
+  for (const std::string& kernel : kernels) {
+    for (const DeviceRecord& device : view.devices) {
+      const auto now = options_.kernels->Fingerprint(kernel, device.facts);
+      if (now.ok()) view.fingerprints[{kernel, device.facts.uuid}] = *now;
+    }
+  }
   ASSIGN_OR_RETURN(view.jobs,
                    options_.jobs->List(std::numeric_limits<int>::max()));
   return PlanRetention(view, options_.limits, options_.clock->NowUs());
@@ -53,9 +63,9 @@ absl::Status RetentionTask::Run() {
 }
 
 absl::Status RetentionTask::Do(const RetentionPlan& plan) {
-  for (const TableRecord& table : plan.classes) {
-    const absl::Status retired = options_.tables->Retire(
-        table.key, kDaemonUser, "no device has its driver any more");
+  for (const RetentionPlan::OldTable& old : plan.classes) {
+    const absl::Status retired =
+        options_.tables->Retire(old.table.key, kDaemonUser, old.why);
     // Somebody was faster.
     if (!retired.ok() && !absl::IsNotFound(retired)) return retired;
   }

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "server/agents/agent_directory.h"
+#include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
 #include "server/store/job_store.h"
 #include "server/store/retention.h"
@@ -36,6 +37,7 @@ class RetentionTask {
     TableStore* table_store = nullptr;
     JobStore* jobs = nullptr;
     AgentDirectory* devices = nullptr;
+    KernelCatalog* kernels = nullptr;
     Clock* clock = nullptr;
     RetentionLimits limits;
     std::function<void(const std::string&)> log;

@@ -9,6 +9,7 @@
 #include "base/fake_clock.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/jobs/fake_measurement_executor.h"
 #include "server/jobs/fake_profiling.h"
 #include "server/store/fake_stores.h"
 #include "server/store/faulty_stores.h"
@@ -26,8 +27,9 @@ constexpr double kDayS = 86400;
 class RetentionTaskTest : public ::testing::Test {
  protected:
   TableRecord Promote(const DeviceFacts& device, double latency_us) {
-    const ProfileKey key{spec_.name, std::string(64, 'a'), SiliconKey(device),
-                         EnvironmentKey(device)};
+    const ProfileKey key{spec_.name,
+                         kernels_.Fingerprint(spec_.name, device).value(),
+                         SiliconKey(device), EnvironmentKey(device)};
     TableRecord record{.key = key};
     record.promoted_at_us = clock_.NowUs();
     const auto promoted = tables_.Promote(
@@ -43,7 +45,10 @@ class RetentionTaskTest : public ::testing::Test {
     ASSERT_TRUE(devices_.Load().ok());
   }
 
+  RetentionTaskTest() { kernels_.Add(spec_); }
+
   const KernelSpec spec_ = testing::GemmSpec();
+  FakeKernelCatalog kernels_;
   FakeClock clock_;
   FakeTableStore fake_tables_;
   FaultyTableStore store_{&fake_tables_};
@@ -57,6 +62,7 @@ class RetentionTaskTest : public ::testing::Test {
        .table_store = &store_,
        .jobs = &jobs_,
        .devices = &devices_,
+       .kernels = &kernels_,
        .clock = &clock_,
        .limits = {},
        .log = [this](const std::string& text) { logged_.push_back(text); }}};
@@ -90,6 +96,21 @@ TEST_F(RetentionTaskTest, RetiresForgetsAndSaysSo) {
   EXPECT_THAT(logged_, SizeIs(3));
   EXPECT_THAT(logged_, Contains(HasSubstr("forgets device GPU-old")));
   EXPECT_THAT(task_.Lines(), IsEmpty());
+}
+
+TEST_F(RetentionTaskTest, RetiresTheTableOfTheBuildBefore) {
+  See(testing::H200());
+  Promote(testing::H200(), 10);
+  kernels_.Add(spec_, "2");
+  clock_.Advance(400 * kDayS);
+  See(testing::H200());
+  EXPECT_THAT(task_.Lines(), IsEmpty());
+  const TableRecord now = Promote(testing::H200(), 11);
+  clock_.Advance(31 * kDayS);
+  See(testing::H200());
+  task_.RunDaily();
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, now.digest);
 }
 
 TEST_F(RetentionTaskTest, LooksOnceADay) {

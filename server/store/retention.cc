@@ -52,13 +52,9 @@ std::vector<DeviceRecord> OldDevices(const RetentionView& view,
 }
 
 // Whether a device that is known has the table's environment and silicon.
-bool HasADevice(const RetentionView& view, const TableRecord& table) {
-  return std::any_of(view.devices.begin(), view.devices.end(),
-                     [&](const DeviceRecord& device) {
-                       return SiliconKey(device.facts) ==
-                                  table.key.silicon_key &&
-                              table.IsFor(EnvironmentKey(device.facts));
-                     });
+bool IsForDevice(const TableRecord& table, const DeviceRecord& device) {
+  return SiliconKey(device.facts) == table.key.silicon_key &&
+         table.IsFor(EnvironmentKey(device.facts));
 }
 
 // Returns the newest table that serves beside `table`; nullptr: none does.
@@ -75,20 +71,66 @@ const TableRecord* NewerBeside(const RetentionView& view,
   return newest;
 }
 
+// Returns the newest table that answers for the build of the kernel that a
+// device has now, where `table` is of another build; nullptr: there is none, or
+// nobody knows the build.
+const TableRecord* ReplacementOn(const RetentionView& view,
+                                 const TableRecord& table,
+                                 const DeviceRecord& device) {
+  const auto now =
+      view.fingerprints.find({table.key.kernel, device.facts.uuid});
+  if (now == view.fingerprints.end() || table.key.fingerprint == now->second) {
+    return nullptr;
+  }
+  const TableRecord* newest = nullptr;
+  for (const TableRecord& other : view.serving) {
+    if (PlaceOf(other) != PlaceOf(table) || other.epoch <= table.epoch ||
+        other.unverified || other.key.fingerprint != now->second ||
+        !IsForDevice(other, device)) {
+      continue;
+    }
+    if (newest == nullptr || newest->epoch < other.epoch) newest = &other;
+  }
+  return newest;
+}
+
+// What answers wherever a table might, and why.
+struct Successor {
+  const TableRecord* table = nullptr;  // nullptr: the table is needed.
+  std::string why;
+};
+
+// Where several devices have the table's class, the one that was promoted last.
+Successor SuccessorOf(const RetentionView& view, const TableRecord& table) {
+  Successor successor;
+  for (const DeviceRecord& device : view.devices) {
+    if (!IsForDevice(table, device)) continue;
+    const TableRecord* const other = ReplacementOn(view, table, device);
+    if (other == nullptr) return {};
+    if (successor.table == nullptr ||
+        successor.table->promoted_at_us < other->promoted_at_us) {
+      successor = {other, "the kernel has another build now"};
+    }
+  }
+  if (successor.table != nullptr) return successor;
+  return {NewerBeside(view, table),
+          absl::StrCat("no device has ", table.key.environment_key)};
+}
+
 void PlanClasses(const RetentionView& view, const RetentionLimits& limits,
                  int64_t now_us, RetentionPlan& plan) {
   for (const TableRecord& table : view.serving) {
-    const TableRecord* const newer = NewerBeside(view, table);
-    if (newer == nullptr || IsPinned(view, table) || HasADevice(view, table) ||
-        !IsOver(limits.classes_days, newer->promoted_at_us, now_us)) {
+    const Successor newer = SuccessorOf(view, table);
+    if (newer.table == nullptr || IsPinned(view, table) ||
+        !IsOver(limits.classes_days, newer.table->promoted_at_us, now_us)) {
       continue;
     }
-    plan.classes.push_back(table);
-    plan.lines.push_back(absl::StrCat(
-        "retires table ", table.digest.substr(0, 16), " of kernel ",
-        table.key.kernel, ": no device has ", table.key.environment_key,
-        ", and another has served on its silicon for ",
-        DaysText(newer->promoted_at_us, now_us)));
+    plan.classes.push_back({table, newer.why});
+    plan.lines.push_back(
+        absl::StrCat("retires table ", table.digest.substr(0, 16),
+                     " of kernel ", table.key.kernel, ": ", newer.why,
+                     ", and another has served on its silicon for ",
+                     DaysText(newer.table->promoted_at_us, now_us)));
   }
 }
 

@@ -15,8 +15,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/store/records.h"
@@ -29,8 +31,9 @@ struct RetentionLimits {
   double devices_days = 90;  // Since they were attached.
   double payloads_days =
       180;                   // Of tables that serve no longer: since promoted.
-  double classes_days = 30;  // Of tables of environments that no device has:
-                             // since another was promoted in their place.
+  double classes_days = 30;  // Of tables of environments that no device has,
+                             // or of builds of the kernel before the one that
+                             // is there: since another took their place.
   // Newest promotions of a kernel on one silicon whose payloads stay.
   size_t history_kept = 8;
 };
@@ -45,12 +48,19 @@ struct RetentionView {
   std::vector<PinRecord> pins;
   std::vector<DeviceRecord> devices;
   std::set<std::string> attached;  // UUIDs.
+  // Which fingerprint a kernel has now on a device, by their names; absent
+  // where the kernel is not there, or cannot be used.
+  std::map<std::pair<std::string, std::string>, std::string> fingerprints;
   std::vector<JobRecord> jobs;
 };
 
 // What may go, and why, for people: one line each.
 struct RetentionPlan {
-  std::vector<TableRecord> classes;   // To be retired.
+  struct OldTable {
+    TableRecord table;
+    std::string why;  // "no device has its driver any more".
+  };
+  std::vector<OldTable> classes;      // To be retired.
   std::vector<std::string> payloads;  // Digests.
   std::vector<std::string> devices;   // UUIDs.
   std::vector<uint64_t> jobs;         // Ids.

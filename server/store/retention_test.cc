@@ -69,11 +69,48 @@ TEST_F(RetentionTest, RetiresAClassThatNoDeviceHasAnyMore) {
   Serve(old);
   Serve(Table("590", 31));
   const RetentionPlan plan = Plan();
-  EXPECT_THAT(plan.classes, ElementsAre(old));
+  ASSERT_THAT(plan.classes, SizeIs(1));
+  EXPECT_EQ(plan.classes[0].table, old);
   // Its payload can be rolled back to.
   EXPECT_THAT(plan.payloads, IsEmpty());
   EXPECT_THAT(plan.lines, ElementsAre(HasSubstr("no device has")));
   limits_.classes_days = 0;
+  EXPECT_TRUE(Plan().empty());
+}
+
+TEST_F(RetentionTest, RetiresTheTableOfABuildThatWasReplaced) {
+  const TableRecord old = Table("590", 200);
+  Serve(old);
+  TableRecord of_now = Table("590", 31);
+  of_now.key.fingerprint = std::string(64, 'b');
+  Serve(of_now);
+  // Nobody knows which build is there: the kernel's folder is gone, say.
+  EXPECT_THAT(Plan().classes, IsEmpty());
+  std::string& now = view_.fingerprints[{"gemm", device_.uuid}];
+  now = old.key.fingerprint;
+  EXPECT_THAT(Plan().classes, IsEmpty()) << "it was edited back";
+  now = std::string(64, 'c');
+  EXPECT_THAT(Plan().classes, IsEmpty()) << "no table is of this build yet";
+  now = of_now.key.fingerprint;
+  const RetentionPlan plan = Plan();
+  ASSERT_THAT(plan.classes, SizeIs(1));
+  EXPECT_EQ(plan.classes[0].table, old);
+  EXPECT_THAT(plan.lines, ElementsAre(HasSubstr("another build")));
+  limits_.classes_days = 32;
+  EXPECT_TRUE(Plan().empty());
+}
+
+TEST_F(RetentionTest, KeepsAReplacedBuildForADeviceThatHasNothingNewer) {
+  Serve(Table("590", 200));
+  TableRecord of_now = Table("590", 31);
+  of_now.key.fingerprint = std::string(64, 'b');
+  Serve(of_now);
+  view_.fingerprints[{"gemm", device_.uuid}] = of_now.key.fingerprint;
+  // Another compiler makes another build there, of which there is no table.
+  DeviceFacts other = device_;
+  other.uuid = "GPU-other";
+  view_.devices.push_back({.facts = other, .last_seen_us = kNowUs});
+  view_.fingerprints[{"gemm", other.uuid}] = std::string(64, 'd');
   EXPECT_TRUE(Plan().empty());
 }
 
