@@ -325,6 +325,7 @@ class Daemon::Impl {
         retention_({.tables = &tables_,
                     .table_store = stores.tables,
                     .jobs = stores.jobs,
+                    .samples = stores.samples,
                     .devices = &devices_,
                     .kernels = &kernels_,
                     .clock = clock_,

@@ -134,6 +134,10 @@ void DeclareRetention(CLI::App& app, RetentionLimits& limits) {
   add("--keep-tables-days", "WAVETUNE_KEEP_TABLES_DAYS", limits.payloads_days,
       "Days after which a table that serves no longer is forgotten; the newest "
       "8 of a kernel stay");
+  add("--keep-samples-days", "WAVETUNE_KEEP_SAMPLES_DAYS", limits.samples_days,
+      "Days after which samples are forgotten that no table is of any more, "
+      "and "
+      "that no device would profile with");
 }
 
 void Declare(CLI::App& app, Arguments& arguments) {

@@ -32,9 +32,12 @@ absl::StatusOr<RetentionPlan> RetentionTask::Plan() {
     view.devices.push_back(known.record);
     if (known.attached) view.attached.insert(known.record.facts.uuid);
   }
+  ASSIGN_OR_RETURN(view.samples, options_.samples->Keys());
   std::set<std::string> kernels;
   for (const TableRecord& table : view.serving)
     kernels.insert(table.key.kernel);
+  for (const StoredKey& stored : view.samples)
+    kernels.insert(stored.key.kernel);
   for (const std::string& kernel : kernels) {
     for (const DeviceRecord& device : view.devices) {
       const auto now = options_.kernels->Fingerprint(kernel, device.facts);
@@ -70,6 +73,9 @@ absl::Status RetentionTask::Do(const RetentionPlan& plan) {
     if (!retired.ok() && !absl::IsNotFound(retired)) return retired;
   }
   RETURN_IF_ERROR(options_.table_store->Forget(plan.payloads).status());
+  for (const ProfileKey& key : plan.samples) {
+    RETURN_IF_ERROR(options_.samples->Forget(key));
+  }
   for (const std::string& uuid : plan.devices) options_.devices->Forget(uuid);
   return options_.jobs->Delete(plan.jobs);
 }

@@ -20,6 +20,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/store/job_store.h"
 #include "server/store/retention.h"
+#include "server/store/sample_store.h"
 #include "server/store/table_store.h"
 
 namespace wavetune {
@@ -36,6 +37,7 @@ class RetentionTask {
     TableCatalog* tables = nullptr;
     TableStore* table_store = nullptr;
     JobStore* jobs = nullptr;
+    SampleStore* samples = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;
     Clock* clock = nullptr;

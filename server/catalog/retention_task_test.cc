@@ -53,6 +53,7 @@ class RetentionTaskTest : public ::testing::Test {
   FakeTableStore fake_tables_;
   FaultyTableStore store_{&fake_tables_};
   FakeJobStore jobs_;
+  FakeSampleStore samples_;
   FakeDeviceStore device_store_;
   TableCatalog tables_{&store_, [](const std::string&) {}};
   AgentDirectory devices_{&device_store_, &clock_};
@@ -61,6 +62,7 @@ class RetentionTaskTest : public ::testing::Test {
       {.tables = &tables_,
        .table_store = &store_,
        .jobs = &jobs_,
+       .samples = &samples_,
        .devices = &devices_,
        .kernels = &kernels_,
        .clock = &clock_,
@@ -96,6 +98,28 @@ TEST_F(RetentionTaskTest, RetiresForgetsAndSaysSo) {
   EXPECT_THAT(logged_, SizeIs(3));
   EXPECT_THAT(logged_, Contains(HasSubstr("forgets device GPU-old")));
   EXPECT_THAT(task_.Lines(), IsEmpty());
+}
+
+TEST_F(RetentionTaskTest, ForgetsSamplesWithTheLastTableThatIsOfThem) {
+  See(testing::H200());
+  const TableRecord old = Promote(testing::H200(), 10);
+  SampleRecord sample;
+  sample.measured_at_us = clock_.NowUs();
+  const std::vector<SampleRecord> samples = {sample};
+  ASSERT_TRUE(samples_.Append(old.key, 1, samples, {}).ok());
+  kernels_.Add(spec_, "2");
+  // As many others as a rollback may want; then the old one is forgotten.
+  for (int i = 0; i < 8; ++i) Promote(testing::H200(), 11 + i);
+  clock_.Advance(100 * kDayS);
+  See(testing::H200());
+  task_.RunDaily();
+  EXPECT_THAT(samples_.Keys().value(), SizeIs(1)) << "retired alone";
+  EXPECT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  clock_.Advance(100 * kDayS);
+  See(testing::H200());
+  task_.RunDaily();
+  EXPECT_THAT(samples_.Keys().value(), IsEmpty());
+  EXPECT_THAT(logged_, Contains(HasSubstr("forgets 1 samples of kernel")));
 }
 
 TEST_F(RetentionTaskTest, RetiresTheTableOfTheBuildBefore) {

@@ -115,6 +115,32 @@ absl::Status FakeSampleStore::Prune(const ProfileKey& key, int keep) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<StoredKey>> FakeSampleStore::Keys() {
+  std::lock_guard lock(mutex_);
+  std::vector<StoredKey> keys;
+  for (const auto& [of, generation] : generations_) {
+    if (keys.empty() || keys.back().key != of.first) {
+      keys.push_back({.key = of.first});
+    }
+    keys.back().samples += static_cast<int64_t>(generation.samples.size());
+    if (generation.samples.empty()) continue;
+    keys.back().newest_us = std::max(keys.back().newest_us,
+                                     generation.samples.back().measured_at_us);
+  }
+  return keys;
+}
+
+absl::Status FakeSampleStore::Forget(const ProfileKey& key) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(generations_, [&](const auto& entry) {
+    if (entry.first.first != key) return false;
+    stats_.samples -= static_cast<int64_t>(entry.second.samples.size());
+    stats_.size_bytes -= entry.second.size_bytes;
+    return true;
+  });
+  return absl::OkStatus();
+}
+
 absl::StatusOr<SampleStore::Stats> FakeSampleStore::GetStats() {
   std::lock_guard lock(mutex_);
   Stats stats = stats_;

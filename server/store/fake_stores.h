@@ -48,6 +48,8 @@ class FakeSampleStore : public SampleStore {
   absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) override;
   absl::Status Prune(const ProfileKey& key, int keep) override;
+  absl::StatusOr<std::vector<StoredKey>> Keys() override;
+  absl::Status Forget(const ProfileKey& key) override;
   absl::StatusOr<Stats> GetStats() override;
 
  private:

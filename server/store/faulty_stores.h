@@ -125,6 +125,14 @@ class FaultySampleStore : public SampleStore {
     if (absl::Status s = writes_.Next(); !s.ok()) return s;
     return base_->Prune(key, keep);
   }
+  absl::StatusOr<std::vector<StoredKey>> Keys() override {
+    if (absl::Status s = reads_.Next(); !s.ok()) return s;
+    return base_->Keys();
+  }
+  absl::Status Forget(const ProfileKey& key) override {
+    if (absl::Status s = writes_.Next(); !s.ok()) return s;
+    return base_->Forget(key);
+  }
   absl::StatusOr<Stats> GetStats() override {
     if (absl::Status s = reads_.Next(); !s.ok()) return s;
     return base_->GetStats();

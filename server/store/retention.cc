@@ -1,6 +1,7 @@
 #include "server/store/retention.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -191,6 +192,61 @@ void PlanJobs(const RetentionView& view, const RetentionLimits& limits,
                                     limits.jobs_days, " days ago"));
 }
 
+// Whether samples of a key were measured for a table.
+bool IsOf(const ProfileKey& key, const TableRecord& table) {
+  return key.fingerprint == table.key.fingerprint &&
+         KernelOnSilicon(key.kernel, key.silicon_key) == PlaceOf(table) &&
+         table.IsFor(key.environment_key);
+}
+
+// Whether a profile on a device that is known would begin with a key's samples.
+bool HasADevice(const RetentionView& view, const ProfileKey& key) {
+  return std::any_of(
+      view.devices.begin(), view.devices.end(),
+      [&](const DeviceRecord& device) {
+        if (SiliconKey(device.facts) != key.silicon_key ||
+            EnvironmentKey(device.facts) != key.environment_key)
+          return false;
+        const auto now =
+            view.fingerprints.find({key.kernel, device.facts.uuid});
+        return now == view.fingerprints.end() || now->second == key.fingerprint;
+      });
+}
+
+void PlanSamples(const RetentionView& view, const RetentionLimits& limits,
+                 int64_t now_us, RetentionPlan& plan) {
+  std::vector<TableRecord> tables = view.serving;
+  tables.insert(tables.end(), view.withdrawn.begin(), view.withdrawn.end());
+  const std::set<std::string> gone(plan.payloads.begin(), plan.payloads.end());
+  for (const auto* records : {&view.history, &view.payloads}) {
+    std::copy_if(
+        records->begin(), records->end(), std::back_inserter(tables),
+        [&](const TableRecord& t) { return !gone.contains(t.digest); });
+  }
+  for (const StoredKey& stored : view.samples) {
+    const ProfileKey& key = stored.key;
+    const bool needed =
+        HasADevice(view, key) ||
+        std::any_of(tables.begin(), tables.end(),
+                    [&](const TableRecord& t) { return IsOf(key, t); }) ||
+        std::any_of(view.jobs.begin(), view.jobs.end(),
+                    [&](const JobRecord& job) {
+                      return !job.finished() && job.key == key;
+                    });
+    if (needed || !IsOver(limits.samples_days, stored.newest_us, now_us)) {
+      continue;
+    }
+    plan.samples.push_back(key);
+    plan.lines.push_back(
+        absl::StrCat("forgets ", stored.samples, " samples of kernel ",
+                     key.kernel, " (fingerprint ",
+                     key.fingerprint.substr(0, 12), ", ", key.environment_key,
+                     "): no table is of them any more, and none was "
+                     "measured for ",
+                     DaysText(stored.newest_us, now_us)));
+  }
+}
+
 }  // namespace
 
 RetentionPlan PlanRetention(const RetentionView& view,
@@ -206,6 +262,7 @@ RetentionPlan PlanRetention(const RetentionView& view,
   }
   PlanClasses(known, limits, now_us, plan);
   PlanPayloads(known, limits, now_us, plan);
+  PlanSamples(known, limits, now_us, plan);
   PlanJobs(known, limits, now_us, plan);
   return plan;
 }

@@ -1,13 +1,14 @@
 // PlanRetention: what the store may forget.
 //
-// Tables, payloads, devices and jobs would otherwise stay for ever: each driver
-// upgrade leaves a class behind, each profile a payload.
+// Tables, payloads, samples, devices and jobs would otherwise stay for ever:
+// each driver upgrade leaves a class behind, each profile a payload.
 //
 //   const RetentionPlan plan = PlanRetention(view, RetentionLimits(), now_us);
 //
 // Never chosen: what serves as the current one, what is pinned, what is among
-// the newest promotions of a history, as a rollback may want it, and what was
-// shipped with a kernel.
+// the newest promotions of a history, as a rollback may want it, what was
+// shipped with a kernel, and samples of what stays: they say which choices were
+// found wrong.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_STORE_RETENTION_H_
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "server/store/records.h"
+#include "server/store/sample_store.h"
 
 namespace wavetune {
 
@@ -30,10 +32,12 @@ struct RetentionLimits {
   double jobs_days = 365;    // Since they ended.
   double devices_days = 90;  // Since they were attached.
   double payloads_days =
-      180;                   // Of tables that serve no longer: since promoted.
-  double classes_days = 30;  // Of tables of environments that no device has,
-                             // or of builds of the kernel before the one that
-                             // is there: since another took their place.
+      180;                    // Of tables that serve no longer: since promoted.
+  double classes_days = 30;   // Of tables of environments that no device has,
+                              // or of builds of the kernel before the one that
+                              // is there: since another took their place.
+  double samples_days = 180;  // Of tables that are all gone: since the last
+                              // was measured.
   // Newest promotions of a kernel on one silicon whose payloads stay.
   size_t history_kept = 8;
 };
@@ -52,6 +56,7 @@ struct RetentionView {
   // where the kernel is not there, or cannot be used.
   std::map<std::pair<std::string, std::string>, std::string> fingerprints;
   std::vector<JobRecord> jobs;
+  std::vector<StoredKey> samples;
 };
 
 // What may go, and why, for people: one line each.
@@ -64,6 +69,7 @@ struct RetentionPlan {
   std::vector<std::string> payloads;  // Digests.
   std::vector<std::string> devices;   // UUIDs.
   std::vector<uint64_t> jobs;         // Ids.
+  std::vector<ProfileKey> samples;
   std::vector<std::string> lines;
 
   bool empty() const { return lines.empty(); }

@@ -205,6 +205,45 @@ TEST_F(RetentionTest, NeverForgetsWhatServesIsPinnedWithdrawnOrRejected) {
   EXPECT_THAT(Plan().payloads, ElementsAre(gone.digest));
 }
 
+TEST_F(RetentionTest, ForgetsSamplesThatNothingNeeds) {
+  const TableRecord table = Table("580", 300);
+  view_.samples = {
+      {.key = table.key, .samples = 7, .newest_us = kNowUs - 181 * kDayUs}};
+  EXPECT_THAT(Plan().samples, ElementsAre(table.key));
+  EXPECT_THAT(Plan().lines, ElementsAre(HasSubstr("forgets 7 samples")));
+  limits_.samples_days = 182;
+  EXPECT_TRUE(Plan().empty());
+  limits_.samples_days = 0;
+  EXPECT_TRUE(Plan().empty());
+}
+
+TEST_F(RetentionTest, KeepsSamplesOfWhatIsStoredAttachedOrProfiled) {
+  const TableRecord table = Table("580", 100);
+  view_.samples = {{.key = table.key, .samples = 7, .newest_us = 0}};
+  Store(table);
+  EXPECT_THAT(Plan().samples, IsEmpty());
+  view_.payloads.clear();
+  view_.history.clear();
+  EXPECT_THAT(Plan().samples, SizeIs(1));
+  // A table that was carried over is of the samples of before.
+  TableRecord carried = Table("590", 100);
+  carried.carried_from = table.key.environment_key;
+  Serve(carried);
+  EXPECT_THAT(Plan().samples, IsEmpty());
+  view_.payloads.clear();
+  view_.history.clear();
+  view_.serving.clear();
+  JobRecord job;
+  job.key = table.key;
+  view_.jobs.push_back(job);
+  EXPECT_THAT(Plan().samples, IsEmpty());
+  view_.jobs.clear();
+  view_.devices.push_back({.facts = WithDriver("580"), .last_seen_us = kNowUs});
+  EXPECT_THAT(Plan().samples, IsEmpty());
+  view_.fingerprints[{"gemm", device_.uuid}] = std::string(64, 'b');
+  EXPECT_THAT(Plan().samples, SizeIs(1)) << "it would profile another build";
+}
+
 TEST_F(RetentionTest, ForgetsJobsAndDevicesThatAreLongGone) {
   JobRecord job;
   job.id = 1;

@@ -1,6 +1,7 @@
 #include "server/store/rocksdb_keys.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace wavetune {
 namespace {
@@ -17,6 +18,21 @@ void AppendText(absl::string_view text, std::string& key) {
 }
 
 constexpr size_t kNumberBytes = 8;
+
+// Moves what AppendText wrote from the beginning of `key` to `text`. Returns
+// whether it was there.
+bool ConsumeText(absl::string_view& key, std::string& text) {
+  constexpr size_t kLengthBytes = 4;
+  if (key.size() < kLengthBytes) return false;
+  size_t size = 0;
+  for (char byte : key.substr(0, kLengthBytes)) {
+    size = size << 8 | static_cast<unsigned char>(byte);
+  }
+  if (key.size() - kLengthBytes < size) return false;
+  text = std::string(key.substr(kLengthBytes, size));
+  key.remove_prefix(kLengthBytes + size);
+  return true;
+}
 
 }  // namespace
 
@@ -50,6 +66,19 @@ std::string GenerationPrefix(const ProfileKey& key) {
 
 std::string GenerationKey(const ProfileKey& key, uint64_t generation) {
   return absl::StrCat(GenerationPrefix(key), BigEndian(generation));
+}
+
+std::optional<ProfileKey> KeyOfGeneration(absl::string_view generation_key) {
+  ProfileKey key;
+  if (absl::ConsumePrefix(&generation_key, kGenerationsPrefix) &&
+      ConsumeText(generation_key, key.kernel) &&
+      ConsumeText(generation_key, key.fingerprint) &&
+      ConsumeText(generation_key, key.silicon_key) &&
+      ConsumeText(generation_key, key.environment_key) &&
+      generation_key.size() == kNumberBytes) {
+    return key;
+  }
+  return std::nullopt;
 }
 
 std::string EntryPrefix(const ProfileKey& key, uint64_t generation) {

@@ -36,6 +36,8 @@ std::string EntryPrefix(const ProfileKey& key, uint64_t generation);
 std::string EntryPrefix(const ProfileKey& key, uint64_t generation,
                         SampleEntry kind);
 inline constexpr absl::string_view kGenerationsPrefix = "g";
+// Returns whose a generation's key is; none where it is no such key.
+std::optional<ProfileKey> KeyOfGeneration(absl::string_view generation_key);
 inline constexpr absl::string_view kEntriesPrefix = "e";
 // Returns the entry prefix that belongs to a generation's key.
 std::string EntryPrefixOfGenerationKey(absl::string_view generation_key);

@@ -32,6 +32,16 @@ TEST(RocksDbKeysTest, PartsCannotRunIntoEachOther) {
             ProfileKeyPart({.kernel = "a", .fingerprint = "b"}));
 }
 
+TEST(RocksDbKeysTest, SaysWhoseAGenerationIs) {
+  const ProfileKey key{"gemm", std::string("a\0b", 3), "", "driver=580"};
+  EXPECT_EQ(KeyOfGeneration(GenerationKey(key, 7)), key);
+  const std::string whole = GenerationKey(key, 7);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(KeyOfGeneration(whole.substr(0, size)), std::nullopt) << size;
+  }
+  EXPECT_EQ(KeyOfGeneration(EntryPrefix(key, 7)), std::nullopt);
+}
+
 TEST(RocksDbKeysTest, EntriesOfAGenerationShareItsPrefixOnly) {
   const std::string prefix = EntryPrefix(TestKey(), 1);
   EXPECT_EQ(EntryPrefixOfGenerationKey(GenerationKey(TestKey(), 1)), prefix);

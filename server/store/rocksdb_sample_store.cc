@@ -244,7 +244,59 @@ absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
   const size_t kept = static_cast<size_t>(std::max(keep, 0));
   if (generations.size() <= kept) return absl::OkStatus();
   generations.resize(generations.size() - kept);
+  return Delete(key, generations);
+}
 
+absl::Status RocksDbSampleStore::Forget(const ProfileKey& key) {
+  std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations, Generations(key));
+  return Delete(key, generations);
+}
+
+absl::StatusOr<std::vector<StoredKey>> RocksDbSampleStore::Keys() {
+  std::vector<std::string> generation_keys;
+  RETURN_IF_ERROR(database_->Scan(Family::kSamples, kGenerationsPrefix,
+                                  [&](absl::string_view k, absl::string_view) {
+                                    generation_keys.emplace_back(k);
+                                    return true;
+                                  }));
+  std::map<ProfileKey, StoredKey> keys;
+  for (const std::string& generation_key : generation_keys) {
+    const std::optional<ProfileKey> key = KeyOfGeneration(generation_key);
+    if (!key) continue;  // Of nothing that this daemon knows.
+    ASSIGN_OR_RETURN(const GenerationRecord record,
+                     ReadGeneration(generation_key));
+    ASSIGN_OR_RETURN(
+        const int64_t newest_us,
+        NewestOf(*key, TrailingNumber(generation_key).value_or(0), record));
+    StoredKey& stored = keys[*key];
+    stored.key = *key;
+    stored.samples += record.samples;
+    stored.newest_us = std::max(stored.newest_us, newest_us);
+  }
+  std::vector<StoredKey> sorted;
+  for (auto& [unused, stored] : keys) sorted.push_back(std::move(stored));
+  return sorted;
+}
+
+absl::StatusOr<int64_t> RocksDbSampleStore::NewestOf(
+    const ProfileKey& key, uint64_t generation,
+    const GenerationRecord& record) {
+  // Candidates share the sequence, so that the last entries may be theirs.
+  for (uint64_t last = 1; record.samples > 0; last *= 2) {
+    const uint64_t from =
+        record.next_sequence - std::min(last, record.next_sequence);
+    ASSIGN_OR_RETURN(const SamplePage page,
+                     LoadPage(key, generation, from, last));
+    if (!page.samples.empty()) return page.samples.back().measured_at_us;
+    if (from == 0) break;
+  }
+  return 0;
+}
+
+absl::Status RocksDbSampleStore::Delete(
+    const ProfileKey& key, const std::vector<uint64_t>& generations) {
+  if (generations.empty()) return absl::OkStatus();
   StoreBatch batch;
   Stats pruned;
   for (uint64_t generation : generations) {
@@ -258,7 +310,7 @@ absl::Status RocksDbSampleStore::Prune(const ProfileKey& key, int keep) {
     batch.DeleteRange(Family::kSamples, begin, end);
     batch.Delete(Family::kSamples, generation_key);
   }
-  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "prune samples"));
+  RETURN_IF_ERROR(database_->Write(batch, /*sync=*/true, "delete samples"));
   std::lock_guard stats_lock(stats_mutex_);
   stats_.samples -= pruned.samples;
   stats_.size_bytes -= pruned.size_bytes;

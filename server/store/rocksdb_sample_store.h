@@ -38,6 +38,8 @@ class RocksDbSampleStore : public SampleStore {
   absl::StatusOr<std::vector<uint64_t>> Generations(
       const ProfileKey& key) override;
   absl::Status Prune(const ProfileKey& key, int keep) override;
+  absl::StatusOr<std::vector<StoredKey>> Keys() override;
+  absl::Status Forget(const ProfileKey& key) override;
   absl::StatusOr<Stats> GetStats() override;
 
  private:
@@ -54,6 +56,13 @@ class RocksDbSampleStore : public SampleStore {
   absl::Status ScanEntries(const std::string& prefix, uint64_t from,
                            uint64_t end, const RocksDbDatabase::Visit& visit);
   absl::Status CheckLimit(int64_t added_bytes) const;
+  // Deletes generations. Holds mutex_.
+  absl::Status Delete(const ProfileKey& key,
+                      const std::vector<uint64_t>& generations);
+  // Returns when the last sample of a generation was measured; 0: there is
+  // none.
+  absl::StatusOr<int64_t> NewestOf(const ProfileKey& key, uint64_t generation,
+                                   const GenerationRecord& record);
 
   RocksDbDatabase* const database_;
   std::mutex mutex_;  // Held while writing, so that sequences do not collide.

@@ -28,6 +28,15 @@ struct SamplePage {
   uint64_t next = 0;  // Where the next page begins; 0: this is the last.
 };
 
+// What is stored of a key.
+struct StoredKey {
+  ProfileKey key;
+  int64_t samples = 0;
+  int64_t newest_us = 0;  // When the last one was measured; 0: there is none.
+
+  friend bool operator==(const StoredKey&, const StoredKey&) = default;
+};
+
 class SampleStore {
  public:
   struct Stats {
@@ -69,6 +78,13 @@ class SampleStore {
   // Deletes all but the `keep` newest generations. kMeasuredGeneration stays
   // and does not count.
   virtual absl::Status Prune(const ProfileKey& key, int keep) = 0;
+
+  // Returns what there is of each key, sorted. Cost: a few reads for each
+  // generation.
+  virtual absl::StatusOr<std::vector<StoredKey>> Keys() = 0;
+
+  // Deletes everything of a key, kMeasuredGeneration too, as one batch.
+  virtual absl::Status Forget(const ProfileKey& key) = 0;
 
   // Returns what is stored over all keys.
   virtual absl::StatusOr<Stats> GetStats() = 0;

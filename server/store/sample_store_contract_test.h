@@ -163,6 +163,30 @@ TEST_P(SampleStoreContractTest, PruningNeitherCountsNorDeletesMeasuredSamples) {
               ElementsAre(kMeasuredGeneration, 2));
 }
 
+TEST_P(SampleStoreContractTest, ListsItsKeysAndForgetsOneWhole) {
+  EXPECT_THAT(store_->Keys().value(), IsEmpty());
+  const ProfileKey other = TestKey("other");
+  const std::vector<CandidateRecord> candidates(5, TestCandidate(64, ""));
+  for (const uint64_t generation : {kMeasuredGeneration, uint64_t{3}}) {
+    SampleRecord sample = TestSample(1);
+    sample.measured_at_us = 1000 * static_cast<int64_t>(10 - generation);
+    const std::vector<SampleRecord> one = {sample};
+    ASSERT_TRUE(store_->Append(key_, generation, one, {}).ok());
+    // Behind the sample.
+    ASSERT_TRUE(store_->Append(key_, generation, {}, candidates).ok());
+  }
+  ASSERT_TRUE(store_->Append(other, 1, {}, candidates).ok());
+  const StoredKey all{.key = key_, .samples = 2, .newest_us = 10'000};
+  EXPECT_THAT(store_->Keys().value(),
+              ElementsAre(all, StoredKey{.key = other}));
+  ASSERT_TRUE(store_->Forget(key_).ok());
+  ASSERT_TRUE(store_->Forget(key_).ok()) << "nothing left to do";
+  EXPECT_THAT(store_->Keys().value(), ElementsAre(StoredKey{.key = other}));
+  EXPECT_EQ(store_->Load(key_, kMeasuredGeneration).value(), SampleSet{});
+  EXPECT_EQ(store_->GetStats()->samples, 0);
+  EXPECT_EQ(store_->LoadCandidates(other, 1)->size(), 1u);
+}
+
 TEST_P(SampleStoreContractTest, AppendsToAPrunedGenerationAnew) {
   const std::vector<SampleRecord> old = {TestSample(1), TestSample(2)};
   const std::vector<SampleRecord> anew = {TestSample(3)};
