@@ -76,6 +76,8 @@ class BoardSpread {
 
   // Starts every board that can take a part; returns what keeps the others.
   Obstacles StartBoards();
+  // Adds what keeps BoardWork::others. Returns whether one could be used.
+  bool AddOthers(Obstacles& obstacles) const;
   void Start(const std::string& uuid);
   // Runs parts on a board until there are none, or it cannot go on.
   void Serve(const std::string& uuid);
@@ -132,6 +134,15 @@ BoardSpread::Obstacles BoardSpread::StartBoards() {
     }
   }
   return obstacles;
+}
+
+bool BoardSpread::AddOthers(Obstacles& obstacles) const {
+  for (const std::string& uuid : work_.others()) {
+    Obstacle obstacle = WhyNotNow(services_, even_if_busy_, uuid);
+    if (obstacle.kind == Obstacle::Kind::kNone) return true;
+    obstacles[uuid] = std::move(obstacle);
+  }
+  return false;
 }
 
 void BoardSpread::Start(const std::string& uuid) {
@@ -287,7 +298,7 @@ absl::Status BoardSpread::Run() {
   for (;;) {
     const absl::Status go_on = control_->CheckGoOn();
     if (!go_on.ok()) Fail(go_on);
-    const Obstacles obstacles = StartBoards();
+    Obstacles obstacles = StartBoards();
     if (Done()) break;
     std::unique_lock lock(mutex_);
     if (running_ > 0) {
@@ -299,7 +310,7 @@ absl::Status BoardSpread::Run() {
       continue;
     }
     lock.unlock();
-    if (work_.others_wait()) break;
+    if (AddOthers(obstacles)) break;
     const absl::Status waited = ShowWaiting(obstacles, wait);
     if (!waited.ok()) Fail(waited);
     services_.clock->Sleep(kBoardPoll);
@@ -311,12 +322,6 @@ absl::Status BoardSpread::Run() {
 }
 
 }  // namespace
-
-bool IsUsableNow(const JobServices& services, const JobRecord& job,
-                 const std::string& device_uuid) {
-  return WhyNotNow(services, job.even_if_busy, device_uuid).kind ==
-         Obstacle::Kind::kNone;
-}
 
 absl::Status SpreadOverBoards(const JobServices& services, JobControl* control,
                               const BoardWork& work,

@@ -23,11 +23,6 @@
 
 namespace wavetune {
 
-// Whether a device has an agent, is cool, and neither others nor another job
-// use it; what others do does not matter to a job that measures even then.
-bool IsUsableNow(const JobServices& services, const JobRecord& job,
-                 const std::string& device_uuid);
-
 struct BoardWork {
   using Part = std::vector<size_t>;
 
@@ -47,9 +42,12 @@ struct BoardWork {
   std::function<Outcome(const std::string& uuid, const Part& part)> run;
   // Ends what a board runs.
   std::function<void(const std::string& uuid)> cancel;
-  // Whether somebody else, who is none of `boards`, should be asked where none
-  // of them can go on: the call then returns with parts left.
-  std::function<bool()> others_wait = [] { return false; };
+  // Who is none of `boards`, and should be asked where none of them can go on:
+  // the call returns with parts left once one of these could be used. The job
+  // says what keeps them as well.
+  std::function<std::vector<std::string>()> others = [] {
+    return std::vector<std::string>();
+  };
   // Each board does one part at most, and the call ends with the last that
   // could begin.
   bool once = false;

@@ -138,18 +138,10 @@ absl::Status BoardTeam::RunAlone(
   return work(member);
 }
 
-bool BoardTeam::AnyUsable(const std::vector<std::string>& boards) const {
-  const JobRecord job = control_->record();
-  return std::any_of(boards.begin(), boards.end(),
-                     [&](const std::string& uuid) {
-                       return IsUsableNow(services_, job, uuid);
-                     });
-}
-
 BoardWork BoardTeam::NewWork() {
   return {.boards = [this] { return RatedBoards(); },
           .cancel = [this](const std::string& uuid) { Member(uuid).Cancel(); },
-          .others_wait = [this] { return AnyUsable(UnratedBoards()); }};
+          .others = [this] { return UnratedBoards(); }};
 }
 
 absl::Status BoardTeam::Prepare(
@@ -176,7 +168,7 @@ absl::Status BoardTeam::PrepareSpread(
   // What is compiled says nothing of times: every board may.
   BoardWork work = NewWork();
   work.boards = [this] { return Boards(); };
-  work.others_wait = [] { return false; };
+  work.others = [] { return std::vector<std::string>(); };
   work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
     JobDevice& board = Member(uuid);
     board.SetPatient(false);
@@ -230,7 +222,7 @@ absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
     order(boards);
     return boards;
   };
-  spread.others_wait = [] { return false; };
+  spread.others = [] { return std::vector<std::string>(); };
   spread.run = [&](const std::string& uuid, const BoardWork::Part& part) {
     JobDevice& board = Member(uuid);
     board.SetPatient(false);
@@ -256,10 +248,11 @@ absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
   common_at_.clear();
   while (!left.empty() && !budget_spent()) {
     std::string only;
-    if (OnlyBoard(&only)) {
+    const bool alone = OnlyBoard(&only);
+    if (control_->record().whole_class) ChooseCommon(items);
+    if (alone && !IsNewcomer(only)) {
       RETURN_IF_ERROR(MeasureAlone(only, items, left, take));
     } else {
-      ChooseCommon(items);
       RETURN_IF_ERROR(RateBoards(left, take));
       RETURN_IF_ERROR(MeasureSpread(items, together, left, take));
     }
@@ -272,18 +265,37 @@ absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
                                      std::set<size_t>& left,
                                      const ResultCallback& on_result) {
   const std::vector<size_t> part(left.begin(), left.end());
-  return RunAlone(uuid, [&](JobDevice& board) {
+  // Who comes later is compared with this one, which measures the common set
+  // among the rest.
+  const bool rates = !common_at_.empty() && rated_.empty();
+  const absl::Status measured = RunAlone(uuid, [&](JobDevice& board) {
     const absl::Status status =
         board
             .Measure(Select(items, part),
                      [&](size_t i, const Result& result) {
                        left.erase(part[i]);
+                       if (rates) TakeForRating(uuid, part[i], result);
                        on_result(part[i], Normalised(uuid, result));
                      })
             .status();
     if (board.budget_spent()) budget_spent_.store(true);
     return status;
   });
+  if (rates && measured.ok()) rated_.insert(uuid);
+  return measured;
+}
+
+void BoardTeam::TakeForRating(const std::string& uuid, size_t index,
+                              const Result& result) {
+  if (!result.sample || std::find(common_at_.begin(), common_at_.end(),
+                                  index) == common_at_.end()) {
+    return;
+  }
+  rating_.push_back({.sample = *result.sample, .device_uuid = uuid});
+}
+
+bool BoardTeam::IsNewcomer(const std::string& uuid) const {
+  return !rated_.empty() && !rated_.contains(uuid);
 }
 
 absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
@@ -346,7 +358,7 @@ absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
   // Who comes late is not waited for.
   work.at_least_one = rated_.empty();
   work.boards = [&] { return boards; };
-  work.others_wait = [] { return false; };
+  work.others = [] { return std::vector<std::string>(); };
   work.run = [&](const std::string& uuid, const BoardWork::Part&) {
     JobDevice& board = Member(uuid);
     board.SetPatient(false);

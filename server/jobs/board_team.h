@@ -112,7 +112,6 @@ class BoardTeam {
   // those of `work`.
   absl::Status RunAlone(const std::string& uuid,
                         const std::function<absl::Status(JobDevice&)>& work);
-  bool AnyUsable(const std::vector<std::string>& boards) const;
   // What all boards do alike; each caller sets `run`.
   BoardWork NewWork();
 
@@ -128,6 +127,12 @@ class BoardTeam {
                              const std::vector<Problem>& correctness_problems,
                              const RecordCallback& on_record);
 
+  // Notes a result of the common set, where it is one.
+  void TakeForRating(const std::string& uuid, size_t index,
+                     const Result& result);
+  // Whether a board's samples could not be compared with what others measured
+  // for this job.
+  bool IsNewcomer(const std::string& uuid) const;
   // Chooses the common set, if the items have one.
   void ChooseCommon(const std::vector<MeasureItem>& items);
   // Has boards that have not measured the common set do so, and hands on what

@@ -262,6 +262,50 @@ TEST_F(BoardTeamTest, ABoardThatComesLateMeasuresTheCommonSetFirst) {
   EXPECT_EQ(Board(3).measured(), static_cast<int64_t>(kCommonPairs));
 }
 
+TEST_F(BoardTeamTest, ANewcomerThatIsLeftAloneMeasuresTheCommonSetFirst) {
+  for (const int before : {1, 2}) {
+    SCOPED_TRACE(before);
+    Attach(3);
+    directory_.Detach(Uuid(3));
+    if (before == 1) directory_.Detach(Uuid(2));
+    BoardTeam& team = Team();
+    ExpectAllMeasured(team, Items(10));
+    directory_.Detach(Uuid(1));
+    directory_.Detach(Uuid(2));
+    Board(3).SetSlower(1.04);
+    directory_.Attach(&Board(3));
+    const std::vector<MeasureItem> items = Items(12);
+    const LatencyFunction latency = SyntheticLatency(&spec_, 64);
+    const auto results = team.Measure(items, KeepTogether::kCandidate);
+    ASSERT_TRUE(results.ok()) << results.status();
+    for (const BoardTeam::Result& result : *results) {
+      const Sample& sample = result.sample.value();
+      EXPECT_NEAR(sample.latency_us,
+                  latency(sample.configuration, sample.problem), 1e-9);
+    }
+    EXPECT_EQ(Board(3).measured(),
+              static_cast<int64_t>(items.size() + kCommonPairs));
+  }
+}
+
+TEST_F(BoardTeamTest, ANewcomerThatIsBusyIsToldOfAndWaitedFor) {
+  Attach(2);
+  directory_.Detach(Uuid(2));
+  BoardTeam& team = Team();
+  ExpectAllMeasured(team, Items(1));
+  directory_.Detach(Uuid(1));
+  directory_.Attach(&Board(2));
+  Board(2).SetBusy("used by 2 other processes");
+  std::string said;
+  Board(2).OnAwaitIdle([&](bool busy) {
+    said += control_->record().waits_for;
+    if (busy && clock_.sleeps().size() > 3600) Board(2).SetBusy("");
+  });
+  ExpectAllMeasured(team, Items(2));
+  EXPECT_THAT(said, HasSubstr("GPU-2: used by 2 other processes"));
+  EXPECT_TRUE(told_.at(Uuid(2)).known());
+}
+
 TEST_F(BoardTeamTest, WhereAllAreHotTheJobSaysForHowLongAndGivesUp) {
   Attach(2);
   Board(1).SetHot("it is hot: 86 °C, hardware thermal slowdown for 42 s");
