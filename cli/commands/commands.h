@@ -20,6 +20,8 @@ void AddTablesCommands(CommandRegistry& registry);    // tables ...
 void AddTablesAdminCommands(CommandRegistry& registry, CLI::App* tables);
 // tables import, tables retire.
 void AddTablesImportCommands(CommandRegistry& registry, CLI::App* tables);
+// tables verify.
+void AddTablesVerifyCommand(CommandRegistry& registry, CLI::App* tables);
 // tables diff.
 void AddTablesDiffCommand(CommandRegistry& registry, CLI::App* tables);
 void AddStoreCommands(CommandRegistry& registry);     // store ...

@@ -126,7 +126,10 @@ void LookAtTables(const Observations& seen, Findings& findings) {
     findings.push_back(
         {absl::StrCat("the table of kernel ", table.kernel(), " (",
                       table.device_label(), ") is STALE; it serves on"),
-         table.stale_reason(), ReprofileText(table.kernel())});
+         table.stale_reason(),
+         table.unverified()
+             ? absl::StrCat("wavetune tables verify ", table.kernel())
+             : ReprofileText(table.kernel())});
   }
   for (const v1::TableInfo& table : seen.tables.withdrawn()) {
     findings.push_back({absl::StrCat("the table of kernel ", table.kernel(),

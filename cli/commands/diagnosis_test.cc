@@ -130,6 +130,10 @@ TEST_F(DiagnosisTest, NamesTablesThatAreNotWhatTheyShouldBe) {
   v1::TableInfo& stale = *seen_.tables.mutable_tables(0);
   stale.set_stale(true);
   stale.set_stale_reason("driver 580, now 590");
+  v1::TableInfo shipped = stale;
+  shipped.set_kernel("silu");
+  shipped.set_unverified(true);
+  *seen_.tables.add_tables() = shipped;
   v1::TableInfo& withdrawn = *seen_.tables.add_withdrawn();
   withdrawn.set_kernel("gelu");
   withdrawn.set_withdrawn("BM=64 is wrong");
@@ -138,6 +142,7 @@ TEST_F(DiagnosisTest, NamesTablesThatAreNotWhatTheyShouldBe) {
       Diagnose(seen_),
       ElementsAre(Finds("kernel gemm", "driver 580, now 590",
                         "wavetune reprofile --kernel gemm"),
+                  Finds("kernel silu", "driver", "wavetune tables verify silu"),
                   Finds("kernel gelu", "BM=64 is wrong", "correct the kernel"),
                   Finds("cannot be read", "table abc", "store check")));
 }

@@ -27,10 +27,12 @@ std::string ActionName(v1::DriftReport::Action action) {
 void PrintDrift(std::ostream& out, const v1::JobInfo& job) {
   if (!job.has_drift()) return;
   const v1::DriftReport& drift = job.drift();
+  const std::string differs =
+      KeyDifference(drift.from_environment(), drift.to_environment());
   out << absl::StrFormat(
-      "  canary of table %s (%s): %s\n    %s\n    %d samples in %.1f s\n",
+      "  canary of table %s%s: %s\n    %s\n    %d samples in %.1f s\n",
       drift.digest().substr(0, 16),
-      KeyDifference(drift.from_environment(), drift.to_environment()),
+      differs.empty() ? "" : absl::StrCat(" (", differs, ")"),
       ActionName(drift.action()), drift.reason(), drift.samples(),
       drift.seconds());
   for (const v1::DriftRegime& regime : drift.regimes()) {

@@ -143,7 +143,7 @@ TEST_F(TablesAdminCommandTest, ImportSendsTheFileAndSaysWhatServes) {
               AllOf(HasSubstr("imported, not verified here"),
                     HasSubstr("table bbbbbbbbbbbbbbbb of gemm_f32 serves no "
                               "longer"),
-                    HasSubstr("wavetune reprofile --kernel gemm_f32")));
+                    HasSubstr("wavetune tables verify gemm_f32")));
   EXPECT_EQ(Run({"tables", "import", file, "--trust"}), kExitOk);
   EXPECT_TRUE(daemon_->import_request.trust());
   EXPECT_NE(Run({"tables", "import", file + ".none"}), kExitOk);

@@ -441,6 +441,7 @@ void AddTablesCommands(CommandRegistry& registry) {
   }
   AddTablesAdminCommands(registry, tables);
   AddTablesImportCommands(registry, tables);
+  AddTablesVerifyCommand(registry, tables);
   AddTablesDiffCommand(registry, tables);
 }
 

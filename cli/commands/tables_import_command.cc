@@ -46,8 +46,7 @@ absl::Status RunImport(CommandContext& context,
   for (const v1::TableInfo& ended : response.ended())
     PrintEnded(*context.out, ended);
   if (table.unverified()) {
-    *context.out << "compare it with what is measured here: wavetune reprofile "
-                    "--kernel "
+    *context.out << "measure whether it holds here: wavetune tables verify "
                  << table.kernel() << "\n";
   }
   return absl::OkStatus();

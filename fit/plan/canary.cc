@@ -25,7 +25,6 @@ constexpr double kScatterSpreads = 3;
 constexpr double kScatterShare = 0.25;
 constexpr double kLeastSwap = 0.03;  // Of two candidates' order.
 constexpr double kAllAlike = 0.02;   // Of the median of all pairs.
-constexpr size_t kFewestCompared = 8;
 constexpr double kProfileShare = 0.5;
 // Two samples of one thing differ by so much even if each is sure of itself.
 constexpr double kLeastSpread = 0.005;

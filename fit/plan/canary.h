@@ -31,6 +31,9 @@
 
 namespace wavetune {
 
+// Fewer pairs say nothing.
+inline constexpr size_t kFewestCompared = 8;
+
 // What a canary compares with.
 struct CanaryInput {
   const CompiledTable* table = nullptr;  // The older one.
@@ -74,7 +77,7 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
 // where that leaves fewer drifted or none did, so that a clock that fell for
 // all is one factor. kCarryOver: nothing drifted and all are within 2 % of
 // before. kRefit: less than half of the pairs are of drifted regimes. Else, and
-// with fewer than 8 pairs, kProfile.
+// with fewer than kFewestCompared pairs, kProfile.
 DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
                         const std::vector<Sample>& measured);
 

@@ -91,9 +91,12 @@ EventRecord Remarked(const TableRecord& table, const std::string& reason) {
   event.text =
       reason.empty()
           ? absl::StrCat(NameOf(table), " is current again")
-          : absl::StrCat(NameOf(table), " is STALE, it serves on: ", reason,
-                         ". Profile it anew: wavetune reprofile --kernel ",
-                         table.key.kernel);
+          : absl::StrCat(
+                NameOf(table), " is STALE, it serves on: ", reason,
+                table.unverified
+                    ? ". Does it hold here? wavetune tables verify "
+                    : ". Profile it anew: wavetune reprofile --kernel ",
+                table.key.kernel);
   return event;
 }
 
@@ -108,14 +111,18 @@ std::string EndOf(const JobRecord& job) {
   }
 }
 
-std::string ActionText(DriftAction action) {
+// What a canary leads to.
+std::string OutcomeText(const JobRecord& job) {
+  const DriftAction action = job.drift->action;
+  if (!job.verify_digest.empty())
+    return action == DriftAction::kCarryOver ? "holds" : "does NOT hold";
   switch (action) {
     case DriftAction::kCarryOver:
-      return "carried over";
+      return "is carried over";
     case DriftAction::kRefit:
-      return "refitted";
+      return "is refitted";
     default:
-      return "profiled anew";
+      return "is profiled anew";
   }
 }
 
@@ -204,6 +211,8 @@ EventRecord EventOf(const JobRecord& job) {
 
 EventRecord CanaryEvent(const JobRecord& job) {
   const DriftReport& drift = *job.drift;
+  const std::string differs =
+      KeyDifference(drift.from_environment, drift.to_environment);
   return {.kind = EventKind::kCanaryResult,
           .kernel = job.kernel,
           .device_uuid = job.device_uuid,
@@ -213,9 +222,9 @@ EventRecord CanaryEvent(const JobRecord& job) {
           .by = job.by,
           .text = absl::StrCat(
               "canary of table ", drift.digest.substr(0, kShownDigestDigits),
-              " of kernel \"", job.kernel, "\" (",
-              KeyDifference(drift.from_environment, drift.to_environment),
-              "): it is ", ActionText(drift.action), AfterColon(drift.reason))};
+              " of kernel \"", job.kernel, "\"",
+              differs.empty() ? "" : absl::StrCat(" (", differs, ")"), ": it ",
+              OutcomeText(job), AfterColon(drift.reason))};
 }
 
 EventRecord StoreEvent(const absl::Status& status) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "fit/plan/drift_regimes.h"
@@ -29,6 +30,10 @@ ProfileKey MeasuredKey(const TableRecord& table) {
   return key;
 }
 
+std::string ShortDigest(const std::string& digest) {
+  return digest.substr(0, 8);
+}
+
 bool IsKnown(const std::vector<Candidate>& candidates,
              const Configuration& configuration) {
   return std::any_of(candidates.begin(), candidates.end(),
@@ -44,13 +49,10 @@ DriftJob::DriftJob(const JobServices& services, JobControl* control)
 
 absl::Status DriftJob::Run() {
   RETURN_IF_ERROR(Bind());
+  if (!control_->record().verify_digest.empty()) return Verify();
   const TableRecord* const serving = incumbent_.record();
   if (serving != nullptr && !incumbent_.IsStaleFor(control_->record().key)) {
-    control_->Update([&](JobRecord& job) {
-      job.message = absl::StrCat("table ", serving->digest.substr(0, 8),
-                                 " is current: there is no drift to look for");
-    });
-    return absl::OkStatus();
+    return Say("is current: there is no drift to look for");
   }
   if (!CanJudge()) return ProfileWith({});
   ASSIGN_OR_RETURN(const DriftReport report, Report());
@@ -64,6 +66,54 @@ absl::Status DriftJob::Run() {
       break;
   }
   return ProfileWith({});
+}
+
+absl::Status DriftJob::Verify() {
+  const JobRecord job = control_->record();
+  const TableRecord* const serving = incumbent_.record();
+  if (serving == nullptr || serving->digest != job.verify_digest) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", ShortDigest(job.verify_digest), " is not what answers for ",
+        job.kernel, " on device ", job.device_uuid, ": ",
+        serving == nullptr
+            ? "nothing serves"
+            : absl::StrCat("that is table ", ShortDigest(serving->digest)),
+        "; wavetune tables list shows what serves"));
+  }
+  const std::string profile =
+      absl::StrCat("wavetune reprofile --kernel ", job.kernel);
+  if (incumbent_.comparable() == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", ShortDigest(serving->digest),
+        " is of another version of the kernel, with other parameters or "
+        "dimensions: only a profile can judge it: ",
+        profile));
+  }
+  ASSIGN_OR_RETURN(const DriftReport report, Report());
+  if (report.action != DriftAction::kCarryOver) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", ShortDigest(serving->digest),
+                     " does NOT hold here, it serves on: ", report.reason,
+                     ". Profile: ", profile));
+  }
+  if (!incumbent_.IsStaleFor(job.key)) {
+    return Say(absl::StrCat("holds, and was current: ", report.reason));
+  }
+  if (serving->key.fingerprint != job.key.fingerprint) {
+    return Say(absl::StrCat("holds: ", report.reason,
+                            "; it stays stale, as it is of another version of "
+                            "the kernel or its compiler: ",
+                            profile));
+  }
+  return CarryOver(services_, control_, incumbent_, report.reason);
+}
+
+absl::Status DriftJob::Say(const std::string& message) {
+  control_->Update([&](JobRecord& job) {
+    job.message = absl::StrCat(
+        "table ", ShortDigest(incumbent_.record()->digest), " ", message);
+  });
+  return absl::OkStatus();
 }
 
 absl::Status DriftJob::Bind() {
@@ -296,7 +346,14 @@ DriftReport DriftJob::Judge(const Plan& plan,
   if (!crashed_.empty()) {
     return {.action = DriftAction::kProfile, .reason = crashed_};
   }
-  DriftReport report = JudgeCanary(plan.pairs, measured);
+  const JobRecord job = control_->record();
+  // A table that came from elsewhere is compared with the default alone: there
+  // are no samples of before, or those of an earlier verification.
+  const bool compared =
+      job.verify_digest.empty() || plan.pairs.size() >= kFewestCompared;
+  DriftReport report = compared
+                           ? JudgeCanary(plan.pairs, measured)
+                           : DriftReport{.action = DriftAction::kCarryOver};
   if (report.action != DriftAction::kCarryOver) return report;
   std::vector<Sample> verified;
   for (const MeasureItem& item : plan.verification.items) {
@@ -308,15 +365,19 @@ DriftReport DriftJob::Judge(const Plan& plan,
   }
   const Verdict verdict =
       services_.profiling.judge_verification(plan.verification, verified);
-  control_->Update([&](JobRecord& job) {
-    job.regret_before = verdict.regret_chosen;
-    job.regret_after = verdict.regret_chosen;
+  control_->Update([&](JobRecord& record) {
+    record.regret_before = verdict.regret_chosen;
+    record.regret_after = verdict.regret_chosen;
   });
-  if (!verdict.promote) {
+  if (!compared) {
+    report.reason =
+        std::string(absl::StripPrefix(verdict.reason, "promoted: "));
+    if (!verdict.promote) report.action = DriftAction::kProfile;
+  } else if (!verdict.promote) {
     report.action = DriftAction::kProfile;
     absl::StrAppend(&report.reason, "; but ", verdict.reason);
-  } else if (incumbent_.record()->key.fingerprint !=
-             control_->record().key.fingerprint) {
+  } else if (job.verify_digest.empty() &&
+             incumbent_.record()->key.fingerprint != job.key.fingerprint) {
     report.action = DriftAction::kRefit;
     absl::StrAppend(&report.reason,
                     "; another compiler made what it chooses, so that it is "

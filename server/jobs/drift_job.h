@@ -11,6 +11,10 @@
 // that has measured for the table where there is one: a board is compared with
 // itself. What is profiled after it is spread as any other profile.
 //
+// A job that verifies a table (JobRecord::verify_digest) ends with the canary:
+// its table is carried over, or serves on as it is and the job fails with the
+// evidence.
+//
 //   absl::Status status = DriftJob(services, &control).Run();
 //
 // Thread safety: none; runs on the device's worker thread.
@@ -59,6 +63,12 @@ class DriftJob {
     std::vector<MeasureItem> items;
   };
 
+  // Judges the table that the job names, and carries it over where it holds.
+  // Errors: FAILED_PRECONDITION where it does not, with what was measured, and
+  // where it is not what answers; then nothing changed.
+  absl::Status Verify();
+  // Makes "table 3fa4c01b <message>" the job's. Cannot fail.
+  absl::Status Say(const std::string& message);
   // Facts of the device, the kernel, what serves, and its samples.
   absl::Status Bind();
   // Whether there is a table of another environment that can be judged.

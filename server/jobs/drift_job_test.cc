@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "model/table/table_codec.h"
+#include "server/catalog/table_staleness.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue_fixture.h"
 
@@ -385,6 +388,138 @@ TEST_F(DriftClassTest, WhatIsRefittedIsAtTheClasssSpeed) {
   ASSERT_GT(errors.size(), static_cast<size_t>(own));
   errors.erase(errors.begin(), errors.begin() + own);
   EXPECT_THAT(errors, Each(DoubleNear(1, 1e-6)));
+}
+
+// --- Verification of a table ---
+
+class VerifyTableTest : public DriftJobTest {
+ protected:
+  ProfileKey KeyHere() {
+    const DeviceFacts facts = testing::H200();
+    return {spec_.name, *kernels_.Fingerprint(spec_.name, facts),
+            SiliconKey(facts), EnvironmentKey(facts)};
+  }
+  // A table that came with its kernel and always chooses a configuration.
+  TableRecord Ship(const ProfileKey& key, const Configuration& choice) {
+    const auto shipped = tables_.Ship(
+        {.key = key}, *EncodeTable(FixedTable(spec_, key, choice, 10)));
+    EXPECT_TRUE(shipped.ok()) << shipped.status();
+    return shipped.ok() ? *shipped : TableRecord();
+  }
+  JobRecord Verify(const TableRecord& table) {
+    return Run(
+        StartQueue(),
+        {.kernel = spec_.name, .canary = true, .verify_digest = table.digest});
+  }
+  // The fastest of all over the problems of a verification, or the slowest.
+  Configuration Ranked(bool fastest) const {
+    const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
+    const auto sum_us = [&](const Configuration& configuration) {
+      double sum = 0;
+      for (const WeightedProblem& weighted : spec_.representative_problems) {
+        Problem problem = weighted.problem;
+        problem.extents[0] += 1;
+        sum += latency_us(configuration, problem);
+      }
+      return sum;
+    };
+    std::vector<Configuration> all = EnumerateConfigurations(spec_);
+    std::sort(all.begin(), all.end(),
+              [&](const Configuration& a, const Configuration& b) {
+                return sum_us(a) < sum_us(b);
+              });
+    return fastest ? all.front() : all.back();
+  }
+};
+
+TEST_F(VerifyTableTest, AShippedTableThatHoldsIsStaleNoLonger) {
+  const TableRecord shipped = Ship(KeyHere(), Ranked(/*fastest=*/true));
+  EXPECT_TRUE(shipped.unverified);
+  const JobRecord job = Verify(shipped);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(job.message, HasSubstr("carried over, epoch 2: chosen"));
+  EXPECT_LE(device_.measured(), 64);
+  EXPECT_EQ(Serving().digest, shipped.digest);
+  EXPECT_EQ(Serving().how, PromotionKind::kCarriedOver);
+  EXPECT_FALSE(Serving().unverified);
+  EXPECT_EQ(StaleReason(Serving(), testing::H200(), kernels_), "");
+  // Again, it says so and changes nothing.
+  const JobRecord again = Verify(Serving());
+  EXPECT_EQ(again.state, JobState::kSucceeded) << again.message;
+  EXPECT_THAT(again.message, HasSubstr("holds, and was current"));
+  EXPECT_EQ(Serving().epoch, 2u);
+}
+
+TEST_F(VerifyTableTest, OneThatIsSlowerThanTheDefaultServesOnAndSaysSo) {
+  const TableRecord shipped = Ship(KeyHere(), Ranked(/*fastest=*/false));
+  const JobRecord job = Verify(shipped);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message,
+              AllOf(HasSubstr("does NOT hold"), HasSubstr("refused: chosen"),
+                    HasSubstr("wavetune reprofile --kernel")));
+  EXPECT_EQ(Serving(), shipped);
+  ASSERT_TRUE(job.drift.has_value());
+  EXPECT_EQ(job.drift->action, DriftAction::kProfile);
+}
+
+TEST_F(VerifyTableTest, ATableOfAnotherDriverIsComparedWithItsSamples) {
+  Run(StartQueue());
+  Upgrade([](const Configuration&) { return 1.25; });
+  const TableRecord before = Serving();
+  const JobRecord drifted = Verify(before);
+  EXPECT_EQ(drifted.state, JobState::kFailed);
+  EXPECT_THAT(drifted.message, HasSubstr("1.25"));
+  EXPECT_EQ(Serving(), before);
+  EXPECT_LE(upgraded_->measured(), 64);
+  UpgradeAsFast();
+  EXPECT_THAT(Verify(before).message, HasSubstr("carried over, epoch 2"));
+  EXPECT_EQ(Serving().carried_from, EnvironmentKey(testing::H200()));
+}
+
+TEST_F(VerifyTableTest, WhatIsOfAnotherBuildHoldsAndStaysStale) {
+  ProfileKey key = KeyHere();
+  key.fingerprint = std::string(64, 'e');
+  const TableRecord shipped = Ship(key, Ranked(/*fastest=*/true));
+  const JobRecord job = Verify(shipped);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(job.message,
+              AllOf(HasSubstr("holds"), HasSubstr("it stays stale")));
+  EXPECT_EQ(Serving(), shipped);
+}
+
+TEST_F(VerifyTableTest, JudgesNoOtherTableThanTheOneThatIsMeant) {
+  const TableRecord shipped = Ship(KeyHere(), Ranked(/*fastest=*/true));
+  TableRecord other = shipped;
+  other.digest = std::string(64, 'b');
+  const JobRecord job = Verify(other);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, AllOf(HasSubstr("is not what answers"),
+                                 HasSubstr(shipped.digest.substr(0, 8))));
+  EXPECT_EQ(device_.measured(), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      queue_->Reprofile({.verify_digest = shipped.digest}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      queue_
+          ->Reprofile({.kernel = spec_.name,
+                       .canary = true,
+                       .verify_digest = shipped.digest.substr(0, 8)})
+          .status()));
+}
+
+TEST_F(VerifyTableTest, AProfileVerifiesTheTableThatItsFitGivesAgain) {
+  Run(StartQueue());
+  Run(*queue_, {.refit_only = true});
+  const TableRecord own = Serving();
+  const std::string payload = table_store_.Get(own.digest)->payload;
+  TableRecord imported{.key = own.key};
+  imported.how = PromotionKind::kImported;
+  imported.unverified = true;
+  ASSERT_TRUE(tables_.Retire(own.key).ok());
+  ASSERT_TRUE(tables_.Import(imported, payload).ok());
+  const JobRecord job = Run(*queue_, {.refit_only = true});
+  EXPECT_THAT(job.message, HasSubstr("promoted"));
+  EXPECT_EQ(Serving().digest, own.digest);
+  EXPECT_FALSE(Serving().unverified);
 }
 
 // --- What becomes of an incumbent without a canary ---

@@ -45,6 +45,10 @@ std::string CanaryText(const JobServices& services, const JobRecord& job,
     return "profile: no table serves that a canary could judge";
   }
   const TableRecord& serving = *incumbent.record();
+  if (!job.verify_digest.empty()) {
+    return absl::StrCat("verification of table ", ShortDigest(incumbent),
+                        ", at most ", DriftJob::kMostSamples, " samples");
+  }
   if (!incumbent.IsStaleFor(job.key)) {
     return absl::StrCat("nothing: table ", ShortDigest(incumbent),
                         " is current");
@@ -65,8 +69,8 @@ std::string CanaryText(const JobServices& services, const JobRecord& job,
 }
 
 bool DoesNothing(const JobRecord& job, const Incumbent& incumbent) {
-  return job.canary && incumbent.record() != nullptr &&
-         !incumbent.IsStaleFor(job.key);
+  return job.canary && job.verify_digest.empty() &&
+         incumbent.record() != nullptr && !incumbent.IsStaleFor(job.key);
 }
 
 }  // namespace

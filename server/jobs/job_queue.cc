@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
@@ -55,6 +56,13 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
     return absl::InvalidArgumentError(
         "drift goes with neither refit-only, fresh nor a top-up: its canary "
         "decides how much is measured");
+  }
+  if (!request.verify_digest.empty() &&
+      (!request.canary || request.kernel.empty() ||
+       !IsSha256Hex(request.verify_digest))) {
+    return absl::InvalidArgumentError(
+        "what is verified is a table of one kernel, by a canary; name it by "
+        "its whole digest");
   }
   // Not finite is not within it, either.
   if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
@@ -350,6 +358,7 @@ absl::StatusOr<JobRecord> JobQueue::MakeReprofile(
   record.promote_although_wrong = request.promote_although_wrong;
   record.promote_although_slower = request.promote_although_slower;
   record.canary = request.canary;
+  record.verify_digest = request.verify_digest;
   for (WeightedProblem& used :
        services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
     if (record.used_problems.size() == kMostUsedProblems) break;
@@ -460,6 +469,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.promote_although_wrong == wanted.promote_although_wrong &&
         record.promote_although_slower == wanted.promote_although_slower &&
         record.canary == wanted.canary &&
+        record.verify_digest == wanted.verify_digest &&
         record.generation == wanted.generation &&
         record.workload_problems == wanted.workload_problems) {
       return job;

@@ -62,6 +62,9 @@ struct ReprofileRequest {
   bool promote_although_slower = false;
   // A canary first (drift_job.h): it decides how much is measured.
   bool canary = false;
+  // Not empty: no profile, but a look at whether the serving table of this
+  // digest holds. With canary, of one kernel.
+  std::string verify_digest;
   // Some samples more than what is stored, at what clients ask for.
   bool top_up = false;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it

@@ -173,6 +173,9 @@ struct JobRecord {
   // Promotes although the kernel became slower than what serves is of.
   bool promote_although_slower = false;
   bool canary = false;  // A canary decides how much is measured.
+  // Not empty: profiles nothing; a canary says whether the serving table of
+  // this digest holds.
+  std::string verify_digest;
   // What clients asked for when the job was queued: part of the request, so
   // that the fit is a function of what is stored with it.
   std::vector<WeightedProblem> used_problems;

@@ -171,6 +171,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_promote_although_wrong(record.promote_although_wrong);
   stored.set_promote_although_slower(record.promote_although_slower);
   stored.set_canary(record.canary);
+  stored.set_verify_digest(record.verify_digest);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -202,6 +203,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.promote_although_wrong = stored.promote_although_wrong();
   record.promote_although_slower = stored.promote_although_slower();
   record.canary = stored.canary();
+  record.verify_digest = stored.verify_digest();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});

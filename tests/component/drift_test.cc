@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -134,6 +135,32 @@ TEST_F(DriftTest, ADriverUpgradeIsDealtWithWhileTablesAreServed) {
   for (const json& line : polled) {
     EXPECT_LE(line.value("notice_ms", 0.0), 5000) << line.dump();
   }
+}
+
+TEST_F(DriftTest, ATableBesideItsKernelServesAtOnceUntilItIsVerified) {
+  EndPolling();
+  const json profiled = Serving();
+  const std::string file = Path("kernels/repeats/tables/cpu.table");
+  std::filesystem::create_directories(Path("kernels/repeats/tables"));
+  ASSERT_EQ(Cli({"tables", "export", kKernel, "--out", file}).exit_code, 0);
+  EXPECT_EQ(Cli({"tables", "verify", file}).exit_code, 0);
+  // A new node: nothing was measured there.
+  agent().Stop(std::chrono::seconds(20));
+  daemon().Stop(std::chrono::seconds(20));
+  store_ = Path("new_store");
+  StartDaemon();
+  StartAgent({"--inject", Path("inject")});
+  ASSERT_TRUE(WaitUntil([&] { return !Serving().empty(); }));
+  EXPECT_EQ(Serving().value("how", ""), "SHIPPED");
+  EXPECT_EQ(Serving().value("digest", ""), profiled.value("digest", ""));
+  EXPECT_THAT(Serving().value("stale_reason", ""),
+              HasSubstr("shipped with the kernel"));
+  const CliResult verified = Cli({"tables", "verify", kKernel});
+  EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("carried over, epoch 2"));
+  EXPECT_TRUE(IsCurrent()) << Serving().dump(2);
+  EXPECT_EQ(Serving().value("digest", ""), profiled.value("digest", ""));
+  EXPECT_LE(LatestJob().value("samples", 99), 64) << LatestJob().dump(2);
 }
 
 TEST_F(DriftTest, ASlowerBuildOfTheKernelIsRefused) {
