@@ -116,6 +116,8 @@ constexpr char kReadyHealth[] = "wavetune.ready";
 constexpr char kLiveHealth[] = "wavetune.live";
 constexpr char kStoreHealth[] = "wavetune.store";
 
+// The newest, among which a start looks for what canaries found.
+constexpr int kJobsRemembered = 1000;
 // How soon an edited kernel, or a device of another driver, is noticed.
 constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
 // How long a list of kernels waits for a look at the disk, which may be slow.
@@ -380,6 +382,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(workloads_.Load());
     LoadDefaultFaults();
     RETURN_IF_ERROR(jobs_.Start());
+    RememberCanaries();
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       shipped_.Look();
@@ -617,6 +620,7 @@ class Daemon::Impl {
       events_.Record(EventOf(job));
     };
     services.canary_judged = [this](const JobRecord& job) {
+      activity_.AddCanary(job);
       events_.Record(CanaryEvent(job));
     };
     services.table_refused = [this](const RejectedTable& table) {
@@ -700,6 +704,15 @@ class Daemon::Impl {
     devices_.SetListener([this](const AgentDirectory::Change& change) {
       events_.Record(EventOf(change));
     });
+  }
+
+  // What the last canaries found stays known over a restart.
+  void RememberCanaries() {
+    const absl::StatusOr<std::vector<JobRecord>> jobs =
+        jobs_.List(kJobsRemembered);
+    if (!jobs.ok()) return Warn(std::string(jobs.status().message()));
+    for (auto job = jobs->rbegin(); job != jobs->rend(); ++job)
+      activity_.AddCanary(*job);
   }
 
   // Reads what is known of defaults, before anybody asks.

@@ -81,6 +81,36 @@ TEST_F(DaemonMetricsTest, ADaemonThatProfilesTellsOfIt) {
                               "method=\"Reprofile\",le=\"+Inf\"}"));
 }
 
+TEST_F(DaemonMetricsTest, TellsHowWellATableFitsAndWhatACanaryFound) {
+  const std::string canary =
+      "wavetune_canary_drift_ratio{kernel=\"copy\",silicon=\"mp=4\"}";
+  EXPECT_EQ(Value(canary), "");
+  JobRecord job;
+  job.state = JobState::kSucceeded;
+  job.key.kernel = "copy";
+  job.key.silicon_key = "mp=4";
+  job.drift.emplace();
+  job.drift->regimes = {{.median_ratio = 1.25}};
+  ASSERT_TRUE(jobs_.Create(job).ok());
+  DaemonOptions options = Options();
+  options.metrics_address = "127.0.0.1:0";
+  options.profiling.fit_table = [](const ProfileInput& input) {
+    auto fit = FakeProfiling().fit_table(input);
+    if (fit.ok()) fit->report.median_relative_error = 0.03125;
+    return fit;
+  };
+  StartDaemon(options);
+  // Also after a restart.
+  EXPECT_EQ(Value(canary), "1.25");
+  const auto agent = Attach("GPU-1");
+  EXPECT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  const std::string text = Scrape();
+  const size_t at = text.find("\nwavetune_fit_residual_ratio{kernel=\"copy\"");
+  ASSERT_NE(at, text.npos) << text;
+  EXPECT_THAT(text.substr(at, text.find('\n', at + 1) - at),
+              HasSubstr("} 0.03125"));
+}
+
 TEST_F(DaemonMetricsTest, TheDocumentListsWhatAScrapeYields) {
   const Names documented =
       AllMatches(ReadFile("docs/metrics.md"), "^\\| `(wavetune_[a-z_]+)");

@@ -483,6 +483,7 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   if (!fitted.ok()) return FitFailed(fitted.status());
   const FitResult& fit = *fitted;
   control_->Update([&](JobRecord& job) { job.notes = fit.report.warnings; });
+  fit_residual_ = fit.report.median_relative_error;
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
@@ -682,6 +683,7 @@ TableRecord ProfilingJob::RecordOf(const Table& table,
   record.job_id = job.id;
   record.by = job.by;
   record.why = why;
+  record.fit_residual = fit_residual_;
   return record;
 }
 

@@ -132,7 +132,8 @@ class ProfilingJob {
   BoardTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   Incumbent incumbent_;
-  KernelSpec spec_;  // The kernel's, with the problems of workloads.
+  double fit_residual_ = 0;  // TableRecord::fit_residual of the last fit.
+  KernelSpec spec_;          // The kernel's, with the problems of workloads.
   ProfileInput input_;
   std::vector<Sample> kept_;
   std::vector<MeasureItem> failed_;

@@ -127,6 +127,10 @@ void AddTables(const MetricsSources& sources, Families& families) {
                        "1: device or kernel are others than the table was "
                        "measured with, and no newer one of its kernel and "
                        "silicon serves; it serves all the same.");
+  Family residual =
+      Gauge("wavetune_fit_residual_ratio",
+            "Median of |predicted / measured - 1| of the fit of a serving "
+            "table on its own samples.");
   const std::shared_ptr<const TableSnapshot> snapshot =
       sources.tables->snapshot();
   const std::vector<std::string> reasons =
@@ -147,6 +151,7 @@ void AddTables(const MetricsSources& sources, Families& families) {
     age.Add(std::max(0.0,
                      1e-6 * static_cast<double>(now_us - table.promoted_at_us)),
             labels);
+    if (table.fit_residual > 0) residual.Add(table.fit_residual, labels);
     // What a newer table serves beside is of an environment of before.
     const bool of_before = std::any_of(
         snapshot->tables.begin(), snapshot->tables.end(),
@@ -160,6 +165,7 @@ void AddTables(const MetricsSources& sources, Families& families) {
   AddTo(families, std::move(info));
   AddTo(families, std::move(age));
   AddTo(families, std::move(stale));
+  AddTo(families, std::move(residual));
   AddGauge(families, "wavetune_tables_withdrawn",
            "Tables that serve no longer, as a choice of theirs was shown to "
            "compute wrong results, and that nothing has replaced.",
@@ -264,6 +270,13 @@ void AddActivity(const MetricsSources& sources, Families& families) {
         {{"kind", kEventKinds[kind]}});
   }
   AddTo(families, std::move(events));
+  Family canary = Gauge(
+      "wavetune_canary_drift_ratio",
+      "How many times as long launches took in the last canary as before, in "
+      "the regime that drifted most.");
+  for (const auto& [key, ratio] : counts.canary_ratios)
+    canary.Add(ratio, {{"kernel", key.first}, {"silicon", key.second}});
+  AddTo(families, std::move(canary));
   Family decisions = Counter("wavetune_decisions_total",
                              "Decisions that clients reported, by source.");
   for (const auto& [kernel, of_kernel] : counts.decisions) {

@@ -215,6 +215,7 @@ v1::TableInfo TableRecordToProto(const TableRecord& record,
   proto.set_by(record.by);
   proto.set_why(record.why);
   proto.set_unverified(record.unverified);
+  proto.set_fit_residual(record.fit_residual);
   return proto;
 }
 

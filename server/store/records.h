@@ -100,6 +100,9 @@ struct TableRecord {
   // `key`; it is current in both. Empty: it was not.
   std::string carried_from;
   bool unverified = false;  // From elsewhere: nothing here has measured it.
+  // Median of |predicted / measured - 1| of the fit on its own samples; 0: not
+  // recorded.
+  double fit_residual = 0;
 
   // Whether it is for devices of this environment.
   bool IsFor(const std::string& environment_key) const {

@@ -120,6 +120,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   stored.set_why(record.why);
   stored.set_carried_from(record.carried_from);
   stored.set_unverified(record.unverified);
+  stored.set_fit_residual(record.fit_residual);
   return stored;
 }
 
@@ -148,7 +149,8 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
           .by = stored.by(),
           .why = stored.why(),
           .carried_from = stored.carried_from(),
-          .unverified = stored.unverified()};
+          .unverified = stored.unverified(),
+          .fit_residual = stored.fit_residual()};
 }
 
 // Sets what a job was asked to do.
