@@ -177,10 +177,23 @@ void LookAtKernels(const Observations& seen, Findings& findings) {
                            : "wavetune reprofile"});
 }
 
+// A class job says which of its boards are busy, hot or away.
+void LookAtWaiting(const v1::JobInfo& job, int64_t now_us, Findings& findings) {
+  const double waited_s =
+      static_cast<double>(now_us - job.waits_since_us()) * 1e-6;
+  if (job.waits_for().empty() || waited_s < kLongWaitS) return;
+  findings.push_back(
+      {absl::StrCat("job ", job.id(), " of kernel ", job.kernel(),
+                    " has waited for ", FormatSeconds(waited_s)),
+       job.waits_for(),
+       absl::StrCat("wavetune devices; wavetune jobs show ", job.id())});
+}
+
 // Of each kernel and device what its last job ended with.
 void LookAtJobs(const Observations& seen, Findings& findings) {
   std::set<std::pair<std::string, std::string>> known;
   for (const v1::JobInfo& job : seen.jobs.jobs()) {
+    if (job.state() == v1::RUNNING) LookAtWaiting(job, seen.now_us, findings);
     if (job.state() == v1::QUEUED || job.state() == v1::RUNNING) continue;
     if (!known.emplace(job.kernel(), job.device_uuid()).second) continue;
     if (job.state() != v1::FAILED) continue;
@@ -191,12 +204,60 @@ void LookAtJobs(const Observations& seen, Findings& findings) {
   }
 }
 
+std::string RemoveText(const CacheObservation& cache,
+                       const std::string& digest) {
+  return absl::StrCat("rm ", cache.folder, "/", digest, ".*");
+}
+
+// What clients of this user decide with while the daemon is away.
+void LookAtCache(const Observations& seen, Findings& findings) {
+  if (!seen.cache) return;
+  const CacheObservation& cache = *seen.cache;
+  if (!cache.problem.empty()) {
+    findings.push_back(
+        {"clients of this user do not keep tables where they should",
+         cache.problem,
+         cache.folder.empty() ? "ls -ld ~/.cache; env | grep XDG_CACHE_HOME"
+                              : absl::StrCat("ls -ld ", cache.folder)});
+  }
+  std::set<std::string> withdrawn;
+  for (const v1::TableInfo& table : seen.tables.withdrawn()) {
+    withdrawn.insert(table.digest());
+  }
+  for (const CacheObservation::Table& table : cache.tables) {
+    const std::string name =
+        absl::StrCat("the cached table ", table.digest.substr(0, 16),
+                     " of kernel ", table.kernel);
+    if (!table.damage.empty()) {
+      findings.push_back({name + " is damaged",
+                          absl::StrCat(table.damage,
+                                       "; without the daemon its default "
+                                       "decides, with it it is fetched anew"),
+                          RemoveText(cache, table.digest)});
+    } else if (withdrawn.contains(table.digest) && !table.withdrawn) {
+      findings.push_back(
+          {name + " was WITHDRAWN",
+           "no client of this user has heard of it; one that starts without "
+           "the daemon decides with it",
+           RemoveText(cache, table.digest)});
+    }
+  }
+  if (seen.answer.ok() || !cache.tables.empty()) return;
+  findings.push_back(
+      {"clients of this user that start now have no table",
+       cache.folder.empty() ? "none is kept"
+                            : absl::StrCat("none is kept in ", cache.folder),
+       "systemctl start wavetuned, or set WAVETUNE_TABLE_FILE to exported "
+       "tables"});
+}
+
 }  // namespace
 
 std::vector<Finding> Diagnose(const Observations& seen) {
   Findings findings;
   LookAtDaemon(seen, findings);
   LookAtAdminSocket(seen, findings);
+  LookAtCache(seen, findings);
   if (!seen.answer.ok()) return findings;
   LookAtStore(seen, findings);
   LookAtDevices(seen, findings);

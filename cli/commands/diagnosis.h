@@ -29,6 +29,21 @@ struct Finding {
 // Less free space than this is said: the store stops at 8 MiB, and a backup
 // needs as much as the store.
 inline constexpr int64_t kLittleSpaceBytes = int64_t{512} << 20;
+// So long a job may wait before it is said.
+inline constexpr double kLongWaitS = 60;
+
+// The tables that clients of this user fall back to while no daemon answers.
+struct CacheObservation {
+  struct Table {
+    std::string kernel;
+    std::string digest;
+    std::string damage;      // Why it cannot be used; empty: it can.
+    bool withdrawn = false;  // The cache says so, too.
+  };
+  std::string folder;   // Empty: clients keep none.
+  std::string problem;  // Why it is not where it should be, or cannot be used.
+  std::vector<Table> tables;
+};
 
 // What was seen. `answer` is how the daemon's status came; where it is not OK
 // the rest of what a daemon says is empty.
@@ -47,6 +62,9 @@ struct Observations {
   std::optional<bool> nvidia_driver;
   std::optional<bool> opencl_driver;
   std::optional<int64_t> free_bytes;  // Where the store is.
+  // Also where the daemon is on another machine: clients are here.
+  std::optional<CacheObservation> cache;
+  int64_t now_us = 0;
 };
 
 // Returns what somebody should look at, the gravest first; empty where there is

@@ -1,17 +1,24 @@
 #include "cli/commands/diagnosis.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "cli/commands/daemon_command_fixture.h"
+#include "client/src/fake_node.h"
+#include "client/src/table_cache.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/throttling.h"
+#include "tests/lib/tiny_table.h"
 
 namespace wavetune::cli {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -186,7 +193,62 @@ TEST_F(DiagnosisTest, OnlyTheLastJobOfAKernelCounts) {
                                 "wavetune jobs show 2")));
 }
 
-class DoctorCommandTest : public DaemonCommandFixture {};
+TEST_F(DiagnosisTest, SaysWhatAJobHasWaitedForForLong) {
+  v1::JobInfo& job = *seen_.jobs.add_jobs();
+  job.set_id(7);
+  job.set_kernel("gemm");
+  job.set_state(v1::RUNNING);
+  job.set_waits_for("GPU-2: used by 2 other processes; GPU-3: it is hot");
+  job.set_waits_since_us(1'000'000);
+  seen_.now_us = 60'000'000;
+  EXPECT_THAT(Diagnose(seen_), IsEmpty());
+  seen_.now_us = 121'000'000;
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("job 7 of kernel gemm has waited",
+                                "GPU-3: it is hot", "wavetune jobs show 7")));
+}
+
+TEST_F(DiagnosisTest, SaysWhatIsWrongWithTheCacheOfTables) {
+  CacheObservation& cache = seen_.cache.emplace();
+  cache.folder = "/home/u/.cache/wavetune";
+  EXPECT_THAT(Diagnose(seen_), IsEmpty()) << "an empty one is no fault";
+  cache.tables = {{.kernel = "gemm", .digest = "aaa"},
+                  {.kernel = "gelu", .digest = "bbb", .damage = "it is short"},
+                  {.kernel = "conv", .digest = "ccc"},
+                  {.kernel = "conv", .digest = "ddd", .withdrawn = true}};
+  const auto damaged = Finds("table bbb of kernel gelu is damaged",
+                             "it is short", "rm /home/u/.cache/wavetune/bbb.*");
+  EXPECT_THAT(Diagnose(seen_), ElementsAre(damaged));
+  for (const std::string digest : {"ccc", "ddd"}) {
+    seen_.tables.add_withdrawn()->set_digest(digest);
+  }
+  EXPECT_THAT(Diagnose(seen_),
+              Contains(Finds("table ccc of kernel conv was WITHDRAWN",
+                             "without the daemon", "/ccc.*")));
+  EXPECT_THAT(Diagnose(seen_), Not(Contains(Finds("table ddd", "", ""))));
+  cache.problem = "others can write it";
+  EXPECT_THAT(Diagnose(seen_),
+              Contains(Finds("do not keep tables", "others can write",
+                             "ls -ld /home/u/.cache/wavetune")));
+}
+
+TEST_F(DiagnosisTest, SaysThatClientsHaveNothingWithoutTheDaemon) {
+  seen_.answer = absl::UnavailableError("its process has ended");
+  seen_.cache.emplace().folder = "/home/u/.cache/wavetune";
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("does not answer", "", ""),
+                          Finds("have no table", "/home/u/.cache/wavetune",
+                                "systemctl start wavetuned")));
+}
+
+// With a cache of its own.
+class DoctorCommandTest : public DaemonCommandFixture {
+ protected:
+  DoctorCommandTest() { setenv("XDG_CACHE_HOME", home_.path().c_str(), 1); }
+  ~DoctorCommandTest() override { unsetenv("XDG_CACHE_HOME"); }
+
+  const testing::TemporaryFolder home_;
+};
 
 TEST_F(DoctorCommandTest, ExitsWith1WhereSomethingIsFound) {
   daemon_->status.set_store_problem("the disk is full");
@@ -199,6 +261,19 @@ TEST_F(DoctorCommandTest, ExitsWith1WhereSomethingIsFound) {
   daemon_->error = absl::UnavailableError("nobody is there");
   EXPECT_EQ(Run({"doctor"}), kExitFailed);
   EXPECT_THAT(out_.str(), HasSubstr("wavetuned does not answer"));
+}
+
+TEST_F(DoctorCommandTest, FindsADamagedTableInTheCacheAndLeavesItThere) {
+  const FetchedTable table = testing::Serve(testing::TinyTable());
+  const std::string folder = home_.path() + "/wavetune";
+  ASSERT_TRUE(TableCache(folder).Put(table).ok());
+  Run({"doctor"});
+  EXPECT_THAT(out_.str(), Not(HasSubstr("cached table")));
+  const std::string path = folder + "/" + table.info.digest() + ".table";
+  std::ofstream(path) << "nonsense";
+  EXPECT_EQ(Run({"doctor"}), kExitFailed);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("is damaged"), HasSubstr(path)));
+  EXPECT_TRUE(std::filesystem::exists(path));
 }
 
 TEST_F(DoctorCommandTest, ExitsWith0WhereNothingIs) {

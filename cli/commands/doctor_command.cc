@@ -5,14 +5,21 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/diagnosis.h"
 #include "cli/json.h"
+#include "client/src/client_settings.h"
+#include "client/src/table_cache.h"
+#include "client/src/table_files.h"
 
 namespace wavetune::cli {
 namespace {
@@ -57,6 +64,35 @@ void LookHere(Observations& seen) {
   if (seen.answer.ok()) seen.free_bytes = FreeBytes(seen.status.store_path());
 }
 
+// Reads the cache of this user's clients, and changes nothing there.
+void LookAtCache(Observations& seen) {
+  CacheObservation& cache = seen.cache.emplace();
+  const absl::StatusOr<ClientSettings> settings = ResolveSettings({});
+  if (!settings.ok()) {
+    cache.problem = std::string(settings.status().message());
+    return;
+  }
+  const TableCache tables(settings->cache_dir);
+  cache.folder = tables.dir();
+  cache.problem = tables.problem().ok()
+                      ? settings->cache_problem
+                      : std::string(tables.problem().message());
+  for (const v1::TableInfo& info : tables.List("")) {
+    const std::string path =
+        absl::StrCat(cache.folder, "/", info.digest(), ".table");
+    const absl::StatusOr<std::string> payload =
+        ReadTableFile(path, InputKind::kOwnFile);
+    std::string damage;
+    if (!payload.ok()) {
+      damage = std::string(payload.status().message());
+    } else if (Sha256Hex(*payload) != info.digest()) {
+      damage = absl::StrCat(path, " does not have its digest");
+    }
+    cache.tables.push_back({info.kernel(), info.digest(), std::move(damage),
+                            !tables.WhyWithdrawn(info.digest()).empty()});
+  }
+}
+
 void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     out << finding.what << "\n  why  " << finding.why << "\n  run  "
@@ -80,6 +116,8 @@ absl::Status RunDoctor(CommandContext& context) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   seen.answer = Ask(daemon, seen);
   LookHere(seen);
+  LookAtCache(seen);
+  seen.now_us = SystemClock().NowUs();
   const std::vector<Finding> findings = Diagnose(seen);
   if (context.json) {
     PrintJson(*context.out, FindingsJson(findings));
@@ -96,9 +134,10 @@ absl::Status RunDoctor(CommandContext& context) {
 void AddDoctorCommand(CommandRegistry& registry) {
   registry.Add(
       registry.root(), "doctor",
-      "Looks at daemon, sockets, store, devices, tables, kernels and jobs, and "
-      "says what is wrong, why, and what to run. Exits with 1 where something "
-      "is.",
+      "Looks at daemon, sockets, store, devices, tables, kernels, jobs and "
+      "this "
+      "user's table cache, and says what is wrong, why, and what to run. Exits "
+      "with 1 where something is.",
       {"wavetune doctor", "wavetune doctor --json"}, RunDoctor);
 }
 

@@ -124,6 +124,7 @@ class AgentDirectory : public ExecutorDirectory {
     double class_ratio = 0;
     std::string slow;
     std::string hot;
+    std::string unrated;  // By the last job for its class; no event.
   };
 
   // Sets `standing`'s text and tells the listener where that begins or ends.

@@ -599,6 +599,12 @@ TEST_F(AgentSessionTest, ADeviceThatDeviatesFromItsClassIsToldOnce) {
   directory_.SetClassRatio("CPU-1", {.ratio = 1.01, .pairs = 16});
   EXPECT_EQ(directory_.List().at(0).left_out, "");
   EXPECT_EQ(directory_.List().at(0).class_ratio, 1.01);
+  // One that could not be compared: listed, and no news.
+  directory_.SetClassRatio("CPU-1", {.ratio = 1, .pairs = 3});
+  EXPECT_THAT(directory_.List().at(0).left_out, HasSubstr("3 measurements"));
+  EXPECT_EQ(directory_.List().at(0).class_ratio, 1.01);
+  directory_.SetClassRatio("CPU-1", {.ratio = 1.01, .pairs = 16});
+  EXPECT_EQ(directory_.List().at(0).left_out, "");
   EXPECT_THAT(told, ElementsAre(Kind::kSlow, Kind::kUsable));
   session->OnClosed("it ends");
   directory_.SetListener([](const AgentDirectory::Change&) {});

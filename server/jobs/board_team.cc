@@ -409,7 +409,9 @@ void BoardTeam::Compare() {
   ratios_ = BoardRatios(rating_);
   const JobRecord record = control_->record();
   for (const auto& [uuid, ratio] : ratios_) {
-    if (ratio.known()) services_.board_rated(record, uuid, ratio);
+    if (ratio.known() || IsLeftOut(uuid)) {
+      services_.board_rated(record, uuid, ratio);
+    }
   }
 }
 

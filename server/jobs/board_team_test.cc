@@ -214,6 +214,19 @@ TEST_F(BoardTeamTest, ABoardThatDeviatesIsLeftOutAndTold) {
       << "not asked again";
 }
 
+TEST_F(BoardTeamTest, ABoardThatCannotBeComparedIsLeftOutAndTold) {
+  Attach(3);
+  BoardTeam& team = Team();
+  Board(3).LoseAfter(3);
+  for (int call = 0; call < 4; ++call) ExpectAllMeasured(team, Items(10));
+  Board(3).Restore();
+  ExpectAllMeasured(team, Items(10));
+  EXPECT_EQ(Board(3).measured(), 3);
+  ASSERT_TRUE(told_.contains(Uuid(3)));
+  EXPECT_FALSE(told_.at(Uuid(3)).known());
+  EXPECT_TRUE(told_.at(Uuid(1)).known());
+}
+
 TEST_F(BoardTeamTest, ABusyBoardCostsNothing) {
   Attach(2);
   Board(2).SetBusy("GPU-2 is used by 2 other processes");

@@ -64,7 +64,8 @@ struct JobServices {
   // Hears of a table that is not promoted. As job_changed.
   std::function<void(const RejectedTable&)> table_refused =
       [](const RejectedTable&) {};
-  // Hears how a device compares with its class, as a job found. As job_changed.
+  // Hears how a device compares with its class, as a job found; a ratio that is
+  // not known: it was left out for that. As job_changed.
   std::function<void(const JobRecord&, const std::string& device_uuid,
                      const BoardRatio&)>
       board_rated =
