@@ -35,7 +35,7 @@ class DriftJobTest : public JobQueueFixture {
  protected:
   // The device comes back with another driver, under which a configuration
   // takes `slower` times as long.
-  void Upgrade(std::function<double(const Configuration&)> slower) {
+  void Upgrade(const std::function<double(const Configuration&)>& slower) {
     const LatencyFunction before = SyntheticLatency(&spec_, 64);
     upgraded_ = std::make_unique<FakeMeasurementExecutor>(
         FakeMeasurementExecutor::Options{
