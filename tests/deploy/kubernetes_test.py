@@ -107,10 +107,13 @@ class KubernetesTest(unittest.TestCase):
                 self.assertTrue(context["readOnlyRootFilesystem"])
                 self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
                 users.add(context["runAsUser"])
-        script = (ROOT / "deploy" / "container" / "build_root.sh").read_text()
+        script = subprocess.run([ROOT / "deploy" / "container" / "build_root.sh", "--users"],
+                                capture_output=True, text=True, check=True)
+        made = [line.split()[:3] for line in script.stdout.splitlines()]
+        self.assertIn(["u", "wavetune", "890"], made)
+        self.assertIn(["u", "wavetune-agent", "891"], made)
+        self.assertIn(["g", "wavetune-admin", "892"], made)
         self.assertEqual(users, {890, 891})
-        for user in users:
-            self.assertIn(str(user), script)
 
     def test_the_gpu_is_the_agents_alone(self) -> None:
         self.assertEqual(variables(containers("base")["daemon"])["NVIDIA_VISIBLE_DEVICES"], "void")
