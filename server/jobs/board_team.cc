@@ -268,7 +268,7 @@ absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
   // Who comes later is compared with this one, which measures the common set
   // among the rest.
   const bool rates = !common_at_.empty() && rated_.empty();
-  const absl::Status measured = RunAlone(uuid, [&](JobDevice& board) {
+  absl::Status measured = RunAlone(uuid, [&](JobDevice& board) {
     const absl::Status status =
         board
             .Measure(Select(items, part),
