@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/parallel_for.h"
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
 #include "fit/models/form_mechanisms.h"
@@ -41,21 +42,21 @@ std::vector<double> BestLatencies(const ProfileInput& input,
   std::vector<double> best(problems.size(),
                            std::numeric_limits<double>::infinity());
   const std::vector<bool> eligible = EligibleCandidates(specialisation);
-  for (size_t i = 0; i < models.size(); ++i) {
-    const CandidateState& c = specialisation.candidates[i];
-    const Configuration& configuration = c.candidate->configuration;
-    const bool asked = eligible[i] && !models[i].models.empty();
-    for (size_t p = 0; asked && p < problems.size(); ++p) {
-      const ProblemView problem = problems[p].View();
-      if (!c.universal && !IsLegal(input.spec->Of(specialisation.name),
-                                   configuration, problem)) {
-        continue;
-      }
+  const auto& spec = input.spec->Of(specialisation.name);
+  ParallelFor(problems.size(), [&](size_t p) {
+    const ProblemView problem = problems[p].View();
+    for (size_t i = 0; i < models.size(); ++i) {
+      if (!eligible[i] || models[i].models.empty()) continue;
+      const CandidateState& c = specialisation.candidates[i];
+      const Configuration& configuration = c.candidate->configuration;
+      if (!c.universal && !IsLegal(spec, configuration, problem)) continue;
       const Coordinates at =
           MapProblem(*specialisation.mapping, problem, configuration);
       best[p] =
           std::min(best[p], PredictUs(specialisation.axes, models[i], at));
     }
+  });
+  for (const CandidateState& c : specialisation.candidates) {
     for (const Observation& o : c.observations) {
       if (o.weight < 1) continue;
       double& least = best[IndexOf(problems, o.problem)];

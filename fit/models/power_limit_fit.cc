@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/parallel_for.h"
 #include "fit/models/candidate_model.h"
 #include "fit/models/eligibility.h"
 #include "fit/models/form_mechanisms.h"
@@ -70,14 +71,17 @@ class Search {
 
  private:
   double MeanError(const PowerLimitSlowdown& load) const {
-    WeightedError error;
-    for (const Asked& a : asked_) {
-      std::vector<Observation> brief = a.candidate->observations;
+    std::vector<WeightedError> errors(asked_.size());
+    ParallelFor(asked_.size(), [&](size_t i) {
+      const CandidateState& candidate = *asked_[i].candidate;
+      std::vector<Observation> brief = candidate.observations;
       for (Observation& o : brief) o.latency_us = ShortUs(load, o.latency_us);
-      const CandidateModel model =
-          FitCandidate(axes_, a.candidate->candidate->tiles_per_wave,
-                       multiprocessors_, brief);
-      const WeightedError of_one = ErrorOf(axes_, model, brief, load);
+      const CandidateModel model = FitCandidate(
+          axes_, candidate.candidate->tiles_per_wave, multiprocessors_, brief);
+      errors[i] = ErrorOf(axes_, model, brief, load);
+    });
+    WeightedError error;
+    for (const WeightedError& of_one : errors) {
       error.sum += of_one.sum;
       error.weight += of_one.weight;
     }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/parallel_for.h"
 #include "base/status_macros.h"
 #include "fit/models/anchor_plan.h"
 #include "fit/models/power_limit_fit.h"
@@ -371,17 +372,19 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
 
 void PlaceRepresentatives(const ProfileInput& input, size_t first,
                           SpecialisationState& specialisation) {
-  for (CandidateState& c : specialisation.candidates) {
+  const auto& spec = input.spec->Of(specialisation.name);
+  ParallelFor(specialisation.candidates.size(), [&](size_t i) {
+    CandidateState& c = specialisation.candidates[i];
     const Configuration& configuration = c.candidate->configuration;
+    c.at.reserve(specialisation.representatives.size());
     for (size_t p = first; p < specialisation.representatives.size(); ++p) {
       const Problem& problem = specialisation.representatives[p];
       c.at.push_back(
           MapProblem(*specialisation.mapping, problem.View(), configuration));
       c.legal.push_back(c.universal ||
-                        IsLegal(input.spec->Of(specialisation.name),
-                                configuration, problem.View()));
+                        IsLegal(spec, configuration, problem.View()));
     }
-  }
+  });
 }
 
 bool IsMeasured(const CandidateState& candidate, const Problem& problem) {

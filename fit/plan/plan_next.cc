@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/parallel_for.h"
 #include "fit/models/anchor_plan.h"
 #include "fit/models/neighbours.h"
 #include "fit/models/profile_state.h"
@@ -17,9 +18,10 @@
 namespace wavetune {
 namespace {
 
-// Long enough to keep an agent busy, short enough to notice a cancellation; of
-// each board.
-constexpr size_t kBatch = 128;
+// Few steps, as each is planned anew; which anchors come next hardly depends on
+// the last ones. Of many boards, so many of each.
+constexpr size_t kBatch = 512;
+constexpr size_t kBatchOfBoard = 128;
 // Short, as each step chooses by what the one before has shown: of two boards.
 constexpr size_t kRefinementBatch = 48;
 // Fewest survivors of screening, whatever the budget.
@@ -59,9 +61,10 @@ class Planner {
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
+    const SpecialisationState wider = WithNeighbours(input_, state_);
     const std::vector<size_t> survivors =
-        Survivors(WithNeighbours(input_, state_), screening,
-                  input_.device.multiprocessors, SurvivorLimit(screening));
+        Survivors(wider, screening, input_.device.multiprocessors,
+                  SurvivorLimit(screening));
     const Problems sampling = Anchors(survivors, kMaxAnchors);
     step.items = Missing(sampling, AnchorRoom());
     step.phase = ProfilePhase::kSampling;
@@ -74,7 +77,7 @@ class Planner {
     // and nothing of candidates that screening dropped.
     const int64_t room = Budget() - Used();
     step.items =
-        RefinementItems(input_, state_, failed_,
+        RefinementItems(input_, state_, wider, failed_,
                         static_cast<size_t>(std::clamp<int64_t>(
                             room, 0, static_cast<int64_t>(RefinementBatch()))));
     if (step.items.empty()) {
@@ -110,10 +113,11 @@ class Planner {
 
   Problems Anchors(const std::vector<size_t>& candidates, size_t count) const {
     Problems problems(state_.candidates.size());
-    for (const size_t i : candidates) {
+    ParallelFor(candidates.size(), [&](size_t k) {
+      const size_t i = candidates[k];
       problems[i] =
           AnchorProblems(*input_.spec, state_, state_.candidates[i], count);
-    }
+    });
     return problems;
   }
 
@@ -148,7 +152,8 @@ class Planner {
   }
 
   size_t Batch() const {
-    return kBatch * static_cast<size_t>(std::max(input_.options.boards, 1));
+    return std::max(kBatch, kBatchOfBoard * static_cast<size_t>(std::max(
+                                                input_.options.boards, 1)));
   }
 
   size_t RefinementBatch() const {

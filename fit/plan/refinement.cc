@@ -8,7 +8,6 @@
 #include "fit/models/eligibility.h"
 #include "fit/models/expected_regret.h"
 #include "fit/models/latency_matrix.h"
-#include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
 #include "model/kernel/measure_item.h"
@@ -44,9 +43,9 @@ class Refiner {
  public:
   // A copy of the specialisation: its observations get an importance.
   Refiner(const ProfileInput& input, SpecialisationState specialisation,
-          const FailedProblems& failed)
+          const SpecialisationState& wider, const FailedProblems& failed)
       : state_(std::move(specialisation)),
-        wider_(WithNeighbours(input, state_)),
+        wider_(wider),
         failed_(failed),
         models_(FitDecisionModels(input, state_)),
         latencies_(PredictMatrix(wider_, models_)),
@@ -153,7 +152,7 @@ class Refiner {
   }
 
   SpecialisationState state_;
-  SpecialisationState wider_;  // The same representatives first.
+  const SpecialisationState& wider_;  // The same representatives first.
   const FailedProblems& failed_;
   std::vector<CandidateModel> models_;
   LatencyMatrix latencies_;  // [candidate][representative of wider_]
@@ -179,9 +178,10 @@ int64_t MostRefinementSamples(const SpecialisationState& specialisation) {
 
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, size_t most) {
+    const SpecialisationState& wider, const FailedProblems& failed,
+    size_t most) {
   if (!specialisation.representatives_given || most == 0) return {};
-  const Refiner refiner(input, specialisation, failed);
+  const Refiner refiner(input, specialisation, wider, failed);
   if (refiner.BelowTarget(input.options.target_regret)) return {};
   return refiner.Items(most);
 }

@@ -32,12 +32,14 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 // fit/models/profile_state.h). The samples enter the fit as further anchors,
 // since factors that correct predictions choose worse (docs/decisions/0001).
 //
+// `wider`: the specialisation with its neighbours (fit/models/neighbours.h).
 // Cannot fail. Cost: FitDecisionModels, and a prediction of every candidate at
 // every representative problem and its neighbours.
 // Source: arXiv 2604.10187 has no such step; docs/architecture.md.
 std::vector<MeasureItem> RefinementItems(
     const ProfileInput& input, const SpecialisationState& specialisation,
-    const FailedProblems& failed, size_t most);
+    const SpecialisationState& wider, const FailedProblems& failed,
+    size_t most);
 
 // Returns the samples that are kept for refining where screening's survivors
 // are limited: a quarter of the profile's, at least 96, at most what refining

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/parallel_for.h"
 #include "fit/models/candidate_model.h"
 #include "fit/models/latency_matrix.h"
 
@@ -62,11 +63,11 @@ std::vector<size_t> Survivors(
     const std::vector<std::vector<Problem>>& screening, int64_t multiprocessors,
     size_t most) {
   const auto& candidates = specialisation.candidates;
-  std::vector<CandidateModel> models;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    models.push_back(CrudeModel(specialisation, candidates[i], screening[i],
-                                multiprocessors));
-  }
+  std::vector<CandidateModel> models(candidates.size());
+  ParallelFor(candidates.size(), [&](size_t i) {
+    models[i] = CrudeModel(specialisation, candidates[i], screening[i],
+                           multiprocessors);
+  });
   const std::vector<double> closest = ClosestRatios(specialisation, models);
   std::vector<size_t> order;
   for (size_t i = 0; i < candidates.size(); ++i) {

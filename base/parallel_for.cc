@@ -1,0 +1,39 @@
+#include "base/parallel_for.h"
+
+#include <algorithm>
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kMostThreads = 8;
+
+}  // namespace
+
+size_t ComputeThreads() {
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1,
+                            kMostThreads);
+}
+
+void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> step,
+                 size_t threads) {
+  std::atomic<size_t> next = 0;
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) step(i);
+  };
+  std::vector<std::thread> others;
+  try {
+    while (others.size() + 1 < std::min(threads, count)) {
+      others.emplace_back(run);
+    }
+  } catch (const std::system_error&) {
+    // No more threads: those that are there do it.
+  }
+  run();
+  for (std::thread& other : others) other.join();
+}
+
+}  // namespace wavetune
