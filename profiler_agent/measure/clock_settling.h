@@ -4,7 +4,8 @@
 // load went on for about a tenth of a second, and keeps them low for a while
 // after that. In a mixed batch a small problem seems too slow just after a
 // large one, and large ones seem too fast at first (docs/decisions/0012). So
-// problems are measured by level, lightest first:
+// problems are measured by level (LoadLevel, model/kernel/load_level.h),
+// lightest first:
 // - An unknown level is tried with the default configuration until the clock
 //   has settled to what such a load gets.
 // - Bursts of a capped level, which runs into the power limit, are converted to
@@ -12,7 +13,7 @@
 // - Bursts of a light level do not count while the clocks are still low. Their
 //   times stay as they are: what waits for memory does not depend on the clock.
 //
-// Thread safety: LoadLevel is pure; objects are for one thread.
+// Thread safety: objects are for one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_CLOCK_SETTLING_H_
 #define WAVETUNE_PROFILER_AGENT_MEASURE_CLOCK_SETTLING_H_
 
@@ -21,28 +22,8 @@
 #include <string>
 
 #include "profiler_agent/measure/backend.h"
-#include "wavetune/problem.h"
 
 namespace wavetune {
-
-struct KernelSpec;
-
-// LoadLevel: how long and how hard a problem makes a device work, in octaves.
-//
-// Why: problems that run into the power limit are measured apart from others
-// (ClockSettling), and which they are has to be guessed before anything ran.
-// Short launches do not run into it, as the host pauses between them; launches
-// that wait for memory draw less power.
-
-// Returns floor(log2(work * intensity)): the work in main-loop iterations of
-// the default configuration, the intensity in these over the bytes of all
-// buffers. Levels compare problems of one kernel, nothing else. Extents must be
-// >= 1. Cannot fail. The clock that a device settles to falls with the level
-// (docs/decisions/0012).
-// Source: operational intensity (Williams, Waterman, Patterson, "Roofline: an
-//         insightful visual performance model", CACM 52(4), 2009). Deviation:
-//         iterations instead of operations, as no kernel says what one costs.
-int LoadLevel(const KernelSpec& spec, const Problem& problem);
 
 // PowerCapHistory: the clocks at which a device runs its loads, and which loads
 // run into its power limit. It is learned while the device measures and kept

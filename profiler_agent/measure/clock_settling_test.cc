@@ -5,6 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/load_level.h"
 #include "profiler_agent/measure/tiny_kernel.h"
 
 namespace wavetune {

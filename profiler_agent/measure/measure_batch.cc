@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/load_level.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/clock_settling.h"
 #include "profiler_agent/measure/environment_error.h"

@@ -55,14 +55,23 @@ std::vector<std::vector<size_t>> Cut(
 }  // namespace
 
 std::vector<std::vector<size_t>> SplitIntoParts(
-    absl::Span<const MeasureItem> items, KeepTogether together, size_t boards) {
-  // A step of few items is spread, too; several parts a board, so that one with
+    absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
+    absl::FunctionRef<int(const Problem&)> load_level) {
+  // A step of few items is spread, too; two parts a board, so that one with
   // long launches does not end alone.
-  const size_t wanted = 4 * std::max<size_t>(boards, 1);
+  const size_t wanted = 2 * std::max<size_t>(boards, 1);
   const size_t most = std::clamp<size_t>((items.size() + wanted - 1) / wanted,
                                          1, kMaxPartItems);
   std::vector<std::vector<size_t>> groups = GroupsOf(items, together);
-  if (together == KeepTogether::kCandidate) groups = Cut(groups, most);
+  if (together == KeepTogether::kCandidate) {
+    groups = Cut(groups, most);
+  } else {
+    std::stable_sort(groups.begin(), groups.end(),
+                     [&](const auto& a, const auto& b) {
+                       return load_level(items[a.front()].problem) <
+                              load_level(items[b.front()].problem);
+                     });
+  }
   std::vector<std::vector<size_t>> parts;
   for (std::vector<size_t>& group : groups) {
     if (parts.empty() || parts.back().size() + group.size() > most) {

@@ -3,8 +3,9 @@
 //
 // Boards of a class differ by a percent or two, so items that are compared with
 // each other stay together. Idle boards take the next part, so that speeds
-// balance themselves; parts are short for that, and long enough for a batch's
-// round trip to cost nothing.
+// balance themselves. Parts are few: in each a board goes from light loads to
+// heavy ones, and after that waits for its clocks
+// (profiler_agent/measure/clock_settling.h).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_JOBS_BOARD_SPLIT_H_
@@ -13,13 +14,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "model/kernel/measure_item.h"
 
 namespace wavetune {
 
 // The most items of a part, unless more are compared with each other.
-inline constexpr size_t kMaxPartItems = 32;
+inline constexpr size_t kMaxPartItems = 128;
 
 // What must not be spread over boards.
 enum class KeepTogether {
@@ -29,11 +31,13 @@ enum class KeepTogether {
 
 // Returns parts of indices into `items`; each index is in one part. Items of a
 // group (a candidate or a problem) follow each other in their order; groups
-// have the order of their first items. A group of more than kMaxPartItems is
-// cut where it is a candidate's, and one part where it is a problem's. Parts
-// are as many as `boards` at least, where groups allow.
+// have the order of their first items, those of problems that of their
+// `load_level` first. A group of more than kMaxPartItems is cut where it is a
+// candidate's, and one part where it is a problem's. Parts are as many as
+// `boards` at least, where groups allow.
 std::vector<std::vector<size_t>> SplitIntoParts(
-    absl::Span<const MeasureItem> items, KeepTogether together, size_t boards);
+    absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
+    absl::FunctionRef<int(const Problem&)> load_level);
 
 // Returns up to `count` indices, spread evenly over the items in their order: a
 // set that every board measures, so that boards can be compared. Vendors'

@@ -28,6 +28,10 @@ std::vector<MeasureItem> Items(int64_t candidates, int64_t problems) {
   return items;
 }
 
+int LevelOf(const Problem& problem) {
+  return static_cast<int>(problem.extents[0] % 4);
+}
+
 std::vector<size_t> Flat(const std::vector<std::vector<size_t>>& parts) {
   std::vector<size_t> all;
   for (const auto& part : parts)
@@ -43,14 +47,14 @@ TEST(BoardSplitTest, EachItemIsInOnePart) {
   for (const KeepTogether together :
        {KeepTogether::kCandidate, KeepTogether::kProblem}) {
     for (const size_t boards : {1u, 2u, 8u}) {
-      EXPECT_EQ(Flat(SplitIntoParts(items, together, boards)), all);
+      EXPECT_EQ(Flat(SplitIntoParts(items, together, boards, LevelOf)), all);
     }
   }
 }
 
 TEST(BoardSplitTest, CandidatesOfAComparisonStayTogether) {
   const std::vector<MeasureItem> items = Items(5, 40);
-  const auto parts = SplitIntoParts(items, KeepTogether::kProblem, 8);
+  const auto parts = SplitIntoParts(items, KeepTogether::kProblem, 8, LevelOf);
   std::map<Problem, std::set<size_t>> parts_of;
   for (size_t p = 0; p < parts.size(); ++p) {
     EXPECT_LE(parts[p].size(), kMaxPartItems);
@@ -60,19 +64,35 @@ TEST(BoardSplitTest, CandidatesOfAComparisonStayTogether) {
 }
 
 TEST(BoardSplitTest, AComparisonOfManyCandidatesIsOnePart) {
-  EXPECT_THAT(SplitIntoParts(Items(100, 2), KeepTogether::kProblem, 8),
+  EXPECT_THAT(SplitIntoParts(Items(100, 2), KeepTogether::kProblem, 8, LevelOf),
               ElementsAre(SizeIs(100), SizeIs(100)));
 }
 
+TEST(BoardSplitTest, LightProblemsComeBeforeHeavyOnes) {
+  const std::vector<MeasureItem> items = Items(4, 16);
+  int before = 0;
+  for (const auto& part :
+       SplitIntoParts(items, KeepTogether::kProblem, 2, LevelOf)) {
+    EXPECT_THAT(part, SizeIs(16));
+    for (const size_t i : part) {
+      const int level = LevelOf(items[i].problem);
+      EXPECT_GE(level, before);
+      before = level;
+    }
+  }
+  EXPECT_EQ(before, 3);
+}
+
 TEST(BoardSplitTest, AFewItemsAreSpreadOverAllBoards) {
-  EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kCandidate, 8),
+  EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kCandidate, 8, LevelOf),
               SizeIs(Ge(8u)));
-  EXPECT_THAT(SplitIntoParts(Items(2, 16), KeepTogether::kProblem, 8),
+  EXPECT_THAT(SplitIntoParts(Items(2, 16), KeepTogether::kProblem, 8, LevelOf),
               SizeIs(Ge(8u)));
 }
 
 TEST(BoardSplitTest, NothingIsNoPart) {
-  EXPECT_THAT(SplitIntoParts({}, KeepTogether::kProblem, 2), IsEmpty());
+  EXPECT_THAT(SplitIntoParts({}, KeepTogether::kProblem, 2, LevelOf),
+              IsEmpty());
 }
 
 TEST(CommonSetTest, IsSpreadOverTheItems) {

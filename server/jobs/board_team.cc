@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "model/kernel/load_level.h"
 #include "server/jobs/device_class.h"
 #include "server/jobs/device_leases.h"
 #include "server/jobs/job_wait.h"
@@ -269,7 +270,7 @@ absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
   // among the rest.
   const bool rates = !common_at_.empty() && rated_.empty();
   absl::Status measured = RunAlone(uuid, [&](JobDevice& board) {
-    const absl::Status status =
+    absl::Status status =
         board
             .Measure(Select(items, part),
                      [&](size_t i, const Result& result) {
@@ -327,8 +328,11 @@ absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
     outcome.left.assign(of_part.begin(), of_part.end());
     return outcome;
   };
-  std::vector<BoardWork::Part> parts =
-      SplitIntoParts(Select(items, indices), together, RatedBoards().size());
+  std::vector<BoardWork::Part> parts = SplitIntoParts(
+      Select(items, indices), together, RatedBoards().size(),
+      [&](const Problem& problem) {
+        return kernel_ == nullptr ? 0 : LoadLevel(kernel_->spec, problem);
+      });
   for (BoardWork::Part& part : parts) {
     for (size_t& i : part) i = indices[i];
   }
@@ -345,7 +349,7 @@ void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {
 
 absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
                                    const ResultCallback& on_result) {
-  const std::vector<std::string> boards = UnratedBoards();
+  std::vector<std::string> boards = UnratedBoards();
   if (boards.empty()) return absl::OkStatus();
   struct Measured {
     std::string uuid;

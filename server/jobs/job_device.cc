@@ -176,7 +176,7 @@ absl::Status JobDevice::RunToEnd(
     const size_t before = left();
     acknowledged_ = 0;
     SetRunning(executor_);
-    const absl::Status status = attempt(*executor_);
+    absl::Status status = attempt(*executor_);
     SetRunning(nullptr);
     RETURN_IF_ERROR(Flush());
     RETURN_IF_ERROR(control_->CheckGoOn());
@@ -193,7 +193,8 @@ absl::Status JobDevice::RunToEnd(
   return absl::OkStatus();
 }
 
-void JobDevice::SetRunning(std::shared_ptr<MeasurementExecutor> executor) {
+void JobDevice::SetRunning(
+    const std::shared_ptr<MeasurementExecutor>& executor) {
   {
     std::lock_guard lock(running_mutex_);
     running_ = executor;

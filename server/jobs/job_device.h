@@ -138,7 +138,7 @@ class JobDevice {
   absl::StatusOr<std::string> HotText(const std::string& why) const;
   MeasurementExecutor::IfBusy if_busy() const;
   // What Cancel, and the job's end, end.
-  void SetRunning(std::shared_ptr<MeasurementExecutor> executor);
+  void SetRunning(const std::shared_ptr<MeasurementExecutor>& executor);
   // Runs `attempt` until it needs no other one: waits for an agent that went
   // away, gives up after attempts without progress.
   absl::Status RunToEnd(
