@@ -252,7 +252,8 @@ TEST_F(CActivationTest, AClientMovesItsTunersAtAStepBoundary) {
   EXPECT_EQ(wavetune_client_step_boundary(client.get()), 1);
   EXPECT_EQ(DigestOf(tuner.get()), second_.info.digest());
   EXPECT_EQ(wavetune_client_step_boundary(client.get()), 0);
-  EXPECT_EQ(wavetune_client_watching(client.get()), 1);
+  EXPECT_TRUE(
+      Eventually([&] { return wavetune_client_watching(client.get()) == 1; }));
 }
 
 TEST_F(CActivationTest, APinnedTunerRefusesToMove) {
