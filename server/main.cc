@@ -136,8 +136,7 @@ void DeclareRetention(CLI::App& app, RetentionLimits& limits) {
       "8 of a kernel stay");
   add("--keep-samples-days", "WAVETUNE_KEEP_SAMPLES_DAYS", limits.samples_days,
       "Days after which samples are forgotten that no table is of any more, "
-      "and "
-      "that no device would profile with");
+      "and that no device would profile with");
 }
 
 void Declare(CLI::App& app, Arguments& arguments) {
@@ -409,8 +408,10 @@ int Exit(const absl::Status& status) {
 // Errors: a folder that a daemon would not find or could not make.
 absl::Status CheckFolder(const char* option, const std::string& path) {
   std::error_code ignored;
-  const std::filesystem::path folder =
+  std::filesystem::path folder =
       std::filesystem::absolute(path, ignored).lexically_normal();
+  // "store/" is "store".
+  if (!folder.has_filename()) folder = folder.parent_path();
   const std::filesystem::path checked =
       std::filesystem::exists(folder, ignored) ? folder : folder.parent_path();
   if (std::filesystem::is_directory(checked, ignored)) return absl::OkStatus();
