@@ -135,9 +135,8 @@ void AddDoctorCommand(CommandRegistry& registry) {
   registry.Add(
       registry.root(), "doctor",
       "Looks at daemon, sockets, store, devices, tables, kernels, jobs and "
-      "this "
-      "user's table cache, and says what is wrong, why, and what to run. Exits "
-      "with 1 where something is.",
+      "this user's table cache, and says what is wrong, why, and what to run. "
+      "Exits with 1 where something is.",
       {"wavetune doctor", "wavetune doctor --json"}, RunDoctor);
 }
 

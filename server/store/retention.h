@@ -63,7 +63,7 @@ struct RetentionView {
 struct RetentionPlan {
   struct OldTable {
     TableRecord table;
-    std::string why;  // "no device has its driver any more".
+    std::string why;  // "the kernel has another build now".
   };
   std::vector<OldTable> classes;      // To be retired.
   std::vector<std::string> payloads;  // Digests.
