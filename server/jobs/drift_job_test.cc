@@ -476,6 +476,20 @@ TEST_F(VerifyTableTest, ATableOfAnotherDriverIsComparedWithItsSamples) {
   EXPECT_EQ(Serving().carried_from, EnvironmentKey(testing::H200()));
 }
 
+TEST_F(VerifyTableTest, ATableThatIsRetiredMeanwhileIsNotSaidToHold) {
+  Run(StartQueue());
+  const TableRecord before = Serving();
+  bool retired = false;
+  Upgrade([&](const Configuration&) {
+    if (!retired) retired = tables_.Retire(before.key).ok();
+    return 1.0;
+  });
+  const JobRecord job = Verify(before);
+  EXPECT_TRUE(retired);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("not carried over"));
+}
+
 TEST_F(VerifyTableTest, WhatIsOfAnotherBuildHoldsAndStaysStale) {
   ProfileKey key = KeyHere();
   key.fingerprint = std::string(64, 'e');
