@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "server/catalog/wrong_tables.h"
+#include "server/jobs/device_class.h"
 
 namespace wavetune {
 namespace {
@@ -18,6 +19,13 @@ void SayNotCarriedOver(JobControl* control, const Incumbent& incumbent,
 }
 
 }  // namespace
+
+bool StaysWithAttached(ExecutorDirectory& executors, const TableRecord& serving,
+                       const std::string& environment_key) {
+  return serving.how == PromotionKind::kCarriedOver &&
+         !serving.IsFor(environment_key) &&
+         !AttachedOfClass(executors, serving.key).empty();
+}
 
 absl::Status CarryOver(const JobServices& services, JobControl* control,
                        const Incumbent& incumbent, const std::string& why) {

@@ -13,6 +13,12 @@
 
 namespace wavetune {
 
+// Returns whether a serving table was carried over to a class that is attached,
+// other than that of `environment_key`. It stays there: carried on, it would
+// leave that class stale, which would take it back.
+bool StaysWithAttached(ExecutorDirectory& executors, const TableRecord& serving,
+                       const std::string& environment_key);
+
 // Carries the table over to the key of the job, and says in its record how that
 // went: also where it is not, because another job promoted or found a choice of
 // it wrong meanwhile. `incumbent` is comparable, of the kernel as it is now and

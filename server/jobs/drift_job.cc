@@ -105,6 +105,13 @@ absl::Status DriftJob::Verify() {
                             "the kernel or its compiler: ",
                             profile));
   }
+  if (StaysWithAttached(*services_.executors, *serving,
+                        job.key.environment_key)) {
+    return Say(absl::StrCat("holds: ", report.reason,
+                            "; it stays stale here, as it was carried over to "
+                            "attached devices with another driver: ",
+                            profile));
+  }
   RETURN_IF_ERROR(CarryOver(services_, control_, incumbent_, report.reason));
   // Who asked whether it holds is told by the job's end, not by its text alone.
   const JobRecord ended = control_->record();

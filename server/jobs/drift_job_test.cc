@@ -490,6 +490,29 @@ TEST_F(VerifyTableTest, ATableThatIsRetiredMeanwhileIsNotSaidToHold) {
   EXPECT_THAT(job.message, HasSubstr("not carried over"));
 }
 
+TEST_F(VerifyTableTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
+  Run(StartQueue());
+  UpgradeAsFast();
+  EXPECT_THAT(Verify(Serving()).message, HasSubstr("carried over"));
+  DeviceFacts other = Upgraded();
+  other.uuid = "GPU-other";
+  other.driver = "888.1";
+  FakeMeasurementExecutor third(FakeMeasurementExecutor::Options{
+      .facts = other, .latency_us = SyntheticLatency(&spec_, 64)});
+  directory_.Attach(&third);
+  ASSERT_TRUE(devices_.Put({.facts = other}).ok());
+  const JobRecord job = Run(*queue_, {.kernel = spec_.name,
+                                      .device_uuid = other.uuid,
+                                      .canary = true,
+                                      .verify_digest = Serving().digest});
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  EXPECT_THAT(job.message,
+              AllOf(HasSubstr("holds"), HasSubstr("it stays stale here")));
+  EXPECT_EQ(Serving().key.environment_key, EnvironmentKey(Upgraded()));
+  queue_ = nullptr;
+  directory_.Detach(other.uuid);
+}
+
 TEST_F(VerifyTableTest, WhatIsOfAnotherBuildHoldsAndStaysStale) {
   ProfileKey key = KeyHere();
   key.fingerprint = std::string(64, 'e');

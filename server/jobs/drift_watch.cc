@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "model/kernel/key_difference.h"
 #include "server/catalog/table_staleness.h"
-#include "server/jobs/device_class.h"
+#include "server/jobs/carry_over.h"
 
 namespace wavetune {
 namespace {
@@ -75,10 +75,7 @@ bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
       options_.tables->snapshot()->PinOf(key.kernel, key.silicon_key)) {
     return false;
   }
-  // It would leave a class that is attached, which would take it back.
-  if (serving.how == PromotionKind::kCarriedOver &&
-      !serving.IsFor(key.environment_key) &&
-      !AttachedOfClass(*options_.executors, serving.key).empty()) {
+  if (StaysWithAttached(*options_.executors, serving, key.environment_key)) {
     return false;
   }
   if (serving.key.fingerprint == key.fingerprint) {
