@@ -67,8 +67,9 @@ class DaemonFixture : public ::testing::Test {
   absl::Status TryToStart(const DaemonOptions& options) {
     daemon_ = nullptr;
     auto daemon = Daemon::Start(Stores(), options);
-    if (daemon.ok()) daemon_ = *std::move(daemon);
-    return daemon.status();
+    if (!daemon.ok()) return daemon.status();
+    daemon_ = *std::move(daemon);
+    return absl::OkStatus();
   }
 
   // Returns whether the condition came true within a minute.

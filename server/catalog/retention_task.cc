@@ -67,7 +67,7 @@ absl::Status RetentionTask::Run() {
 
 absl::Status RetentionTask::Do(const RetentionPlan& plan) {
   for (const RetentionPlan::OldTable& old : plan.classes) {
-    const absl::Status retired =
+    absl::Status retired =
         options_.tables->Retire(old.table.key, kDaemonUser, old.why);
     // Somebody was faster.
     if (!retired.ok() && !absl::IsNotFound(retired)) return retired;

@@ -399,7 +399,7 @@ TEST_F(BoardTeamTest, ACancelledJobEndsOnAllBoards) {
 TEST_F(BoardTeamTest, WithoutThreadsTheJobsOwnMeasures) {
   Attach(2);
   BoardTeam& team = Team();
-  services_.start_thread = [](std::function<void()>) -> std::thread {
+  services_.start_thread = [](const std::function<void()>&) -> std::thread {
     throw std::system_error(
         std::make_error_code(std::errc::resource_unavailable_try_again));
   };
