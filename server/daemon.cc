@@ -1,37 +1,23 @@
 #include "server/daemon.h"
 
 #include <malloc.h>
-#include <poll.h>
-#include <sys/types.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
-#include <cstdlib>
-#include <functional>
 #include <future>
-#include <iterator>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
-#include "base/tls_files.h"
-#include "grpcpp/grpcpp.h"
-#include "grpcpp/health_check_service_interface.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/default_faults.h"
+#include "server/catalog/defaults_in_use.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/event_texts.h"
@@ -43,31 +29,22 @@
 #include "server/catalog/table_judge.h"
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
+#include "server/daemon_sockets.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
 #include "server/metrics/metrics_endpoint.h"
 #include "server/rpc/admin_handler.h"
-#include "server/rpc/connection_acceptor.h"
-#include "server/rpc/connection_bounds.h"
-#include "server/rpc/deafness_probe.h"
 #include "server/rpc/decision_handler.h"
 #include "server/rpc/event_handler.h"
 #include "server/rpc/memory_return.h"
-#include "server/rpc/peer_users.h"
 #include "server/rpc/request_bounds.h"
 #include "server/rpc/sample_handler.h"
 #include "server/rpc/services.h"
-#include "server/rpc/socket_lock.h"
 #include "server/rpc/store_admin.h"
 #include "server/rpc/table_admin.h"
 #include "server/rpc/table_handler.h"
-#include "server/rpc/tcp_socket.h"
-#include "server/rpc/tls_access.h"
-#include "server/rpc/tls_credentials.h"
-#include "server/rpc/unix_socket.h"
 #include "server/rpc/usage_handler.h"
-#include "server/rpc/user_servers.h"
 #include "server/rpc/work_queue.h"
 #include "server/rpc/workload_handler.h"
 #include "server/usage/usage_ledger.h"
@@ -75,46 +52,11 @@
 namespace wavetune {
 namespace {
 
-// How long a stopping daemon waits for agents to end their batches, and for
-// calls to end.
+// How long a stopping daemon waits for agents to end their batches.
 constexpr std::chrono::seconds kBatchGrace{5};
-constexpr std::chrono::seconds kCallGrace{1};
-// How long a daemon that nobody can reach waits for its log.
-constexpr std::chrono::seconds kLogPatience{2};
-// The servers of each socket, and what one may hold of messages on their way:
-// beyond it gRPC ends streams. A thousand watchers take some 40 MiB of it. Who
-// may use agent and admin socket, or has a certificate, is trusted not to hurt
-// others there. Together 464 MiB: below what the unit may take (MemoryMax,
-// deploy/systemd).
-constexpr UserServers::Options kReaderServers{
-    .servers = 4,
-    .max_message_bytes = kMaxReaderBytes,
-    .quota_bytes = 80 * kMiB};
-constexpr UserServers::Options kAgentServers{
-    .servers = 1,
-    .max_message_bytes = kMaxAgentBytes,
-    .quota_bytes = 48 * kMiB};
-constexpr UserServers::Options kAdminServers{
-    .servers = 1,
-    .max_message_bytes = kMaxAdminBytes,
-    .quota_bytes = 32 * kMiB,
-    .reflection = true};
-constexpr UserServers::Options kTcpServers{.servers = 1,
-                                           .max_message_bytes = kMaxReaderBytes,
-                                           .quota_bytes = 64 * kMiB};
-static_assert(kMaxReaderBytes >= kMaxAgentBytes &&
-              kMaxReaderBytes >= kMaxAdminBytes);
 // Requests that may wait for the disk, of each kind, and a user's share.
 constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
 constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
-
-// What grpc.health.v1 knows the daemon's parts by (docs/limits.md). Ready: can
-// serve tables, even stale ones, or with a full disk; "" says the same. Live:
-// answers at all, also while it stops. The store: not serving while nothing can
-// be written to it.
-constexpr char kReadyHealth[] = "wavetune.ready";
-constexpr char kLiveHealth[] = "wavetune.live";
-constexpr char kStoreHealth[] = "wavetune.store";
 
 // The newest, among which a start looks for what canaries found.
 constexpr int kJobsRemembered = 1000;
@@ -122,9 +64,6 @@ constexpr int kJobsRemembered = 1000;
 constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
 // How long a list of kernels waits for a look at the disk, which may be slow.
 constexpr std::chrono::milliseconds kRefreshPatience{250};
-
-constexpr mode_t kEveryone = 0666;
-constexpr mode_t kOwnerAndGroup = 0660;
 
 void Warn(const std::string& text) { Log(LogLevel::kWarning, "job", text); }
 void WarnOfKernels(const std::string& text) {
@@ -142,124 +81,10 @@ void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
 
-void WarnOfSocket(const std::string& kind, const std::string& text) {
-  LogOfKind(LogLevel::kWarning, "socket", kind, text);
-}
-
 void GiveMemoryBack() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif
-}
-
-// A daemon that nobody can reach is worse than none: whoever started it starts
-// it anew. The store is as safe as at a crash, of which it loses nothing.
-[[noreturn]] void EndWithReason(const std::string& reason) {
-  // A log that takes nothing may be what a thread hangs in: it keeps the daemon
-  // from ending no longer than this.
-  pollfd log{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  const auto patience = std::chrono::milliseconds(kLogPatience);
-  if (::poll(&log, 1, static_cast<int>(patience.count())) == 1)
-    Log(LogLevel::kError, "socket", absl::StrCat(reason, ". The daemon ends"));
-  std::_Exit(EXIT_FAILURE);
-}
-
-void TellOfAccess(LogLevel level, const std::string& text) {
-  Log(level, "tls", text);
-}
-
-// What is behind a socket.
-struct Role {
-  ConnectionBounds bounds;
-  UserServers::Options servers;
-  ConnectionKind kind = UnixConnections();
-  std::shared_ptr<grpc::ServerCredentials> credentials;  // Over TCP.
-};
-
-// One socket with its services.
-struct Listener {
-  std::unique_ptr<UserServers> servers;
-  std::unique_ptr<ConnectionAcceptor> acceptor;
-};
-
-absl::Status Listen(absl::StatusOr<ListeningSocket> socket, const Role& role,
-                    const UserServers::MakeServices& make_services,
-                    PeerUsers* peers, Listener* listener) {
-  RETURN_IF_ERROR(socket.status());
-  ASSIGN_OR_RETURN(
-      listener->servers,
-      UserServers::Start(role.servers, make_services, role.credentials));
-  ASSIGN_OR_RETURN(
-      listener->acceptor,
-      ConnectionAcceptor::Start(
-          *std::move(socket),
-          {.bounds = role.bounds,
-           .peers = peers,
-           .serve = [servers = listener->servers.get()](
-                        int fd, uid_t user) { servers->Serve(fd, user); },
-           .warn = WarnOfSocket,
-           .give_up = EndWithReason,
-           .kind = role.kind}));
-  return absl::OkStatus();
-}
-
-// Half of what TCP needs is a mistake, not a wish for less. Certificate, key
-// and authority alone are none: clients have variables of these names, too.
-absl::Status CheckComplete(const TcpOptions& tcp) {
-  if (tcp.address.empty() && tcp.files.policy.empty()) return absl::OkStatus();
-  const std::vector<std::pair<const char*, const std::string*>> options = {
-      {"--listen-tcp", &tcp.address},
-      {"--tls-cert", &tcp.files.tls.cert},
-      {"--tls-key", &tcp.files.tls.key},
-      {"--tls-ca", &tcp.files.tls.ca},
-      {"--authz-policy", &tcp.files.policy}};
-  std::vector<std::string> missing;
-  for (const auto& [name, value] : options) {
-    if (value->empty()) missing.emplace_back(name);
-  }
-  if (missing.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "TCP needs --listen-tcp, --tls-cert, --tls-key, --tls-ca and "
-      "--authz-policy; missing: ",
-      absl::StrJoin(missing, ", ")));
-}
-
-// Returns whether nobody is told the same place twice. Port 0 is any.
-absl::Status CheckApart(const DaemonOptions& options) {
-  std::set<std::string> places;
-  for (const std::string& place :
-       {options.reader_socket, options.agent_socket, options.admin_socket,
-        options.tcp.address, options.metrics_address}) {
-    if (place.empty() || absl::EndsWith(place, ":0")) continue;
-    if (places.insert(place).second) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "two listeners cannot share ", place,
-        ": give each of --reader-socket, --agent-socket, --admin-socket, "
-        "--listen-tcp and --metrics-address a place of its own"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckListeners(const DaemonOptions& options) {
-  for (const std::string& path :
-       {options.reader_socket, options.agent_socket, options.admin_socket}) {
-    RETURN_IF_ERROR(CheckSocketPath(path));
-  }
-  RETURN_IF_ERROR(CheckComplete(options.tcp));
-  if (!options.tcp.address.empty()) {
-    RETURN_IF_ERROR(CheckTcpAddress(options.tcp.address));
-    ASSIGN_OR_RETURN(const auto access,
-                     TlsAccess::Open(options.tcp.files, TellOfAccess));
-    // A daemon starts all the same, since the certificate can be replaced while
-    // it runs; until then nobody comes in.
-    RETURN_IF_ERROR(CheckValid(*access->material().material,
-                               options.tcp.files.tls.cert, absl::Now()));
-  }
-  if (!options.metrics_address.empty()) {
-    RETURN_IF_ERROR(MetricsEndpoint::CheckAddress(options.metrics_address));
-    RETURN_IF_ERROR(CheckTcpAddress(options.metrics_address));
-  }
-  return CheckApart(options);
 }
 
 }  // namespace
@@ -290,6 +115,10 @@ class Daemon::Impl {
                         [this](WorkQueue::Work work) {
                           reads_.RunAlways(std::move(work));
                         }),
+        defaults_({.tables = &tables_,
+                   .devices = &devices_,
+                   .kernels = &kernels_,
+                   .faults = &default_faults_}),
         usage_(
             stores.usage, clock_,
             {.on_report =
@@ -353,23 +182,13 @@ class Daemon::Impl {
                         .tables = &tables_,
                         .devices = &devices_,
                         .kernels = &kernels_,
-                        .clock = clock_}) {}
+                        .clock = clock_}),
+        sockets_(options_) {}
 
   ~Impl() { Stop(); }
 
   absl::Status Start() {
-    RETURN_IF_ERROR(CheckComplete(options_.tcp));
-    if (!options_.tcp.address.empty()) {
-      ASSIGN_OR_RETURN(access_,
-                       TlsAccess::Open(options_.tcp.files, TellOfAccess));
-    }
-    for (const std::string& path :
-         {options_.reader_socket, options_.agent_socket,
-          options_.admin_socket}) {
-      ASSIGN_OR_RETURN(SocketLock lock, SocketLock::Take(path));
-      socket_locks_.push_back(std::move(lock));
-      RETURN_IF_ERROR(PrepareSocketPath(path));
-    }
+    RETURN_IF_ERROR(sockets_.Claim());
     RETURN_IF_ERROR(kernels_.CheckFolders());
     kernels_.Reload();
     RETURN_IF_ERROR(events_.Load());
@@ -380,7 +199,7 @@ class Daemon::Impl {
     shipped_.Look();
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());
-    LoadDefaultFaults();
+    defaults_.Load();
     RETURN_IF_ERROR(jobs_.Start());
     RememberCanaries();
     surroundings_.Start(kSurroundingsInterval, [this] {
@@ -389,27 +208,26 @@ class Daemon::Impl {
       staleness_.Look();
       events_.TellHeldBack();
       if (options_.auto_drift) drift_.Look();
-      ExpectDefaultFaults();
-      size_t ended = 0;
-      for (StreamSet* streams : AllStreams()) ended += streams->TakeEnded();
-      memory_.Look(ended);
+      defaults_.Look();
+      memory_.Look(sockets_.TakeEndedStreams());
     });
-    grpc::EnableDefaultHealthCheckService(true);
-    RETURN_IF_ERROR(
-        ListenEverywhere(BoundsFor(options_.descriptors, access_ != nullptr)));
-    TellReady();
+    RETURN_IF_ERROR(sockets_.Listen({
+        .reader = [this](StreamSet* s) { return MakeReaderServices(s); },
+        .agent = [this](StreamSet* s) { return MakeAgentServices(s); },
+        .admin = [this](StreamSet* s) { return MakeAdminServices(s); },
+    }));
+    sockets_.TellReady();
     TellOfStore(facts_.write_problem());
     store_looks_.Start(options_.store_look_interval, [this] { LookAtStore(); });
     retention_runs_.Start(RetentionTask::kLookInterval,
                           [this] { retention_.RunDaily(); });
-    listener_looks_.Start(DeafnessProbe::kInterval,
-                          [this] { LookAtListeners(); });
+    sockets_.Watch();
     return ShowMetrics();
   }
 
   void Reload() {
     kernels_.Reload();
-    if (access_ != nullptr) LookAtAccess();
+    sockets_.LookAtAccess();
   }
 
   void Change(const DaemonOptions& options) {
@@ -422,7 +240,7 @@ class Daemon::Impl {
         {.kind = EventKind::kConfigReloaded, .warning = failed, .text = text});
   }
 
-  std::string tcp_address() const { return tcp_address_; }
+  std::string tcp_address() const { return sockets_.tcp_address(); }
   int metrics_port() const {
     return metrics_ == nullptr ? 0 : metrics_->port();
   }
@@ -433,32 +251,16 @@ class Daemon::Impl {
     store_looks_.Stop();
     retention_runs_.Stop();
     store_admin_.Stop();
-    listener_looks_.Stop();
-    access_looks_.Stop();
-    for (Listener* listener : Listeners()) {
-      listener->servers->SetNothingServing();
-      listener->servers->SetServing(kLiveHealth, true);
-    }
+    sockets_.StopServing();
     // Agents get the chance to end their batches in order; then their streams
     // end, which ends the batches.
     std::future<void> jobs =
         std::async(std::launch::async, [this] { jobs_.Stop(); });
     jobs.wait_for(kBatchGrace);
-    for (StreamSet* streams : AllStreams()) {
-      streams->EndAll(
-          grpc::Status(grpc::StatusCode::UNAVAILABLE, "the daemon stops"));
-    }
-    for (Listener* listener : Listeners()) {
-      listener->acceptor.reset();
-    }
-    const auto deadline = std::chrono::system_clock::now() + kCallGrace;
-    for (Listener* listener : Listeners()) {
-      listener->servers->Shutdown(deadline);
-    }
+    sockets_.EndStreams();
+    sockets_.EndCalls();
     jobs.wait();
-    for (Listener* listener : Listeners()) {
-      listener->servers.reset();
-    }
+    sockets_.Close();
     surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();
     events_.TellHeldBack(/*all=*/true);
@@ -486,77 +288,6 @@ class Daemon::Impl {
     return absl::OkStatus();
   }
 
-  absl::Status ListenEverywhere(const SocketBounds& bounds) {
-    RETURN_IF_ERROR(Listen(
-        ListeningSocket::Listen(
-            options_.reader_socket,
-            options_.reader_group ? kOwnerAndGroup : kEveryone,
-            options_.reader_group),
-        {bounds.reader, kReaderServers},
-        [this] { return MakeReaderServices(&reader_streams_); }, &peers_,
-        &reader_));
-    RETURN_IF_ERROR(Listen(
-        ListeningSocket::Listen(options_.agent_socket, kOwnerAndGroup,
-                                options_.agent_group),
-        {bounds.agent, kAgentServers},
-        [this] { return MakeAgentServices(&agent_streams_); }, &peers_,
-        &agent_));
-    RETURN_IF_ERROR(Listen(
-        ListeningSocket::Listen(options_.admin_socket, kOwnerAndGroup,
-                                options_.admin_group),
-        {bounds.admin, kAdminServers},
-        [this] { return MakeAdminServices(&admin_streams_); }, &peers_,
-        &admin_));
-    return access_ == nullptr ? absl::OkStatus() : ListenOverTcp(bounds.tcp);
-  }
-
-  // The services of all roles: the policy says who may call which.
-  absl::Status ListenOverTcp(const ConnectionBounds& bounds) {
-    absl::StatusOr<ListeningSocket> socket = ListenOnTcp(options_.tcp.address);
-    if (socket.ok()) tcp_address_ = socket->path();
-    UserServers::Options servers = kTcpServers;
-    servers.ping_after = options_.tcp.ping_after;
-    const auto make_services = [this] {
-      Services services = MakeReaderServices(&tcp_reader_streams_);
-      const auto add = [&services](Services more) {
-        std::move(more.begin(), more.end(), std::back_inserter(services));
-      };
-      add(MakeAgentServices(&tcp_agent_streams_));
-      add(MakeAdminServices(&tcp_admin_streams_));
-      return services;
-    };
-    RETURN_IF_ERROR(Listen(
-        std::move(socket),
-        {bounds, servers, TlsConnections(), MakeTlsCredentials(access_.get())},
-        make_services, &peers_, &tcp_));
-    access_looks_.Start(options_.tcp.look_interval, [this] { LookAtAccess(); });
-    return absl::OkStatus();
-  }
-
-  // Those that have been started.
-  std::vector<Listener*> Listeners() {
-    std::vector<Listener*> started;
-    for (Listener* listener : {&reader_, &agent_, &admin_, &tcp_}) {
-      if (listener->servers != nullptr) started.push_back(listener);
-    }
-    return started;
-  }
-
-  // Streams were judged when they began: an agent's whole right is one.
-  void LookAtAccess() {
-    if (!access_->Look(absl::Now())) return;
-    for (StreamSet* streams :
-         {&tcp_reader_streams_, &tcp_agent_streams_, &tcp_admin_streams_}) {
-      streams->EndAll({grpc::StatusCode::UNAVAILABLE,
-                       "who may call has changed: connect anew"});
-    }
-  }
-
-  std::vector<StreamSet*> AllStreams() {
-    return {&reader_streams_,     &agent_streams_,     &admin_streams_,
-            &tcp_reader_streams_, &tcp_agent_streams_, &tcp_admin_streams_};
-  }
-
   Services MakeReaderServices(StreamSet* streams) {
     return ReaderServices({.tables = &table_handler_,
                            .decisions = &decision_handler_,
@@ -567,7 +298,7 @@ class Daemon::Impl {
                            .workloads = &workload_handler_,
                            .read_work = &reads_,
                            .usage_work = &usage_writes_,
-                           .peers = &peers_,
+                           .peers = sockets_.peers(),
                            .listing_patience = options_.listing_patience},
                           streams);
   }
@@ -576,7 +307,7 @@ class Daemon::Impl {
     return AgentServices(&devices_,
                          {.program_version = options_.version,
                           .heartbeat_timeout_s = options_.heartbeat_timeout_s},
-                         streams, &peers_);
+                         streams, sockets_.peers());
   }
 
   Services MakeAdminServices(StreamSet* streams) {
@@ -585,7 +316,7 @@ class Daemon::Impl {
                           .workloads = &workload_handler_,
                           .store = &store_admin_},
                          {.writes = &writes_, .reads = &reads_}, streams,
-                         &peers_);
+                         sockets_.peers());
   }
 
   static void Change(const DaemonOptions& options, JobSettings& settings) {
@@ -613,7 +344,7 @@ class Daemon::Impl {
       return workloads_.Problems(spec);
     };
     services.candidates_changed = [this](const ProfileKey& key) {
-      ReloadDefaultFaults(key);
+      defaults_.Reload(key);
     };
     services.job_changed = [this](const JobRecord& job) {
       activity_.Add(job);
@@ -655,44 +386,6 @@ class Daemon::Impl {
     return options;
   }
 
-  using Defaults = std::set<std::pair<ProfileKey, Configuration>>;
-
-  // Returns the defaults that may be decided with: of what serves, and of each
-  // kernel on each device, or each that is attached; of these the ones whose
-  // key is wanted. So many at most as DefaultFaults keeps.
-  Defaults DefaultsInUse(bool only_attached,
-                         const std::function<bool(const ProfileKey&)>& wanted) {
-    Defaults defaults;
-    const auto add = [&](const ProfileKey& key,
-                         const Configuration& default_configuration) {
-      if (defaults.size() < DefaultFaults::kMostKept)
-        defaults.emplace(key, default_configuration);
-    };
-    for (const ServingTable& table : tables_.snapshot()->tables) {
-      if (wanted(table.record.key))
-        add(table.record.key, table.table->table().default_configuration);
-    }
-    std::set<ProfileKey> seen;  // Devices are often alike.
-    const std::vector<std::string> names = kernels_.Names();
-    for (const AgentDirectory::Known& known : devices_.List()) {
-      if (only_attached && !known.attached) continue;
-      const DeviceFacts& device = known.record.facts;
-      for (const std::string& name : names) {
-        const auto fingerprint = kernels_.Fingerprint(name, device);
-        if (!fingerprint.ok()) continue;
-        ProfileKey key{name, *fingerprint, SiliconKey(device),
-                       EnvironmentKey(device)};
-        if (!wanted(key) || !seen.insert(key).second) continue;
-        // Not for each key: it copies the kernel's sources.
-        const auto kernel = kernels_.Get(name, device);
-        if (!kernel.ok()) continue;
-        key.fingerprint = (*kernel)->files.fingerprint;
-        add(key, (*kernel)->spec.default_configuration);
-      }
-    }
-    return defaults;
-  }
-
   // What other parts do becomes events.
   void ListenForEvents() {
     table_changes_ = tables_
@@ -715,47 +408,6 @@ class Daemon::Impl {
       activity_.AddCanary(*job);
   }
 
-  // Reads what is known of defaults, before anybody asks.
-  void LoadDefaultFaults() {
-    const auto all = [](const ProfileKey&) { return true; };
-    for (const auto& [key, default_configuration] :
-         DefaultsInUse(/*only_attached=*/false, all))
-      default_faults_.Load(key, default_configuration);
-    // Of what was withdrawn the kernel's folder may be gone.
-    for (const ServingTable& withdrawn : tables_.snapshot()->withdrawn) {
-      if (withdrawn.table == nullptr) continue;
-      default_faults_.Load(withdrawn.record.key,
-                           withdrawn.table->table().default_configuration);
-    }
-  }
-
-  // A job has changed the candidates; the default may be one that nobody has
-  // asked for.
-  void ReloadDefaultFaults(const ProfileKey& changed) {
-    const auto is_changed = [&](const ProfileKey& key) {
-      return key == changed;
-    };
-    for (const auto& [key, default_configuration] :
-         DefaultsInUse(/*only_attached=*/false, is_changed))
-      default_faults_.Expect(key, default_configuration);
-    default_faults_.Reload(changed);
-  }
-
-  // Devices that have come and kernels that were edited since may have profiles
-  // of earlier times.
-  void ExpectDefaultFaults() {
-    std::set<ProfileKey> in_use;
-    const auto is_new = [&](const ProfileKey& key) {
-      in_use.insert(key);
-      return !expected_.contains(key);
-    };
-    for (const auto& [key, default_configuration] :
-         DefaultsInUse(/*only_attached=*/true, is_new))
-      default_faults_.Of(key, default_configuration);
-    expected_.swap(in_use);
-    default_faults_.RetryFailed();
-  }
-
   // What could not be stored is stored as soon as it can be.
   void LookAtStore() {
     const absl::Status status = facts_.tend();
@@ -776,29 +428,8 @@ class Daemon::Impl {
     store_failed_ = !status.ok();
   }
 
-  // On a thread of its own, which waits for no disk.
-  void LookAtListeners() {
-    for (Listener* listener : Listeners()) {
-      if (const absl::Status deaf = listener->acceptor->Probe(); !deaf.ok())
-        EndWithReason(std::string(deaf.message()));
-    }
-    options_.alive();
-  }
-
-  // Tables are loaded: whoever asks gets them, stale ones and those that no
-  // disk takes any more included.
-  void TellReady() {
-    for (Listener* listener : Listeners()) {
-      for (const char* service : {"", kReadyHealth, kLiveHealth}) {
-        listener->servers->SetServing(service, true);
-      }
-    }
-  }
-
   void TellOfStore(const absl::Status& status) {
-    for (Listener* listener : Listeners()) {
-      listener->servers->SetServing(kStoreHealth, status.ok());
-    }
+    sockets_.TellOfStore(status.ok());
     options_.tell_state(
         status.ok() ? absl::StrCat("serves ", tables_.snapshot()->tables.size(),
                                    " tables")
@@ -817,6 +448,7 @@ class Daemon::Impl {
   DiskKernelCatalog kernels_;
   SampleStore& samples_;
   DefaultFaults default_faults_;
+  DefaultsInUse defaults_;
   UsageLedger usage_;
   WorkloadCatalog workloads_;
   const std::shared_ptr<JobSettings> job_settings_ =
@@ -841,29 +473,11 @@ class Daemon::Impl {
   WorkloadHandler workload_handler_;
   UsageTopUps top_ups_;
   UsageHandler usage_handler_;
-  // Apart, so that watchers without end keep out neither agents nor people.
-  StreamSet reader_streams_;
-  StreamSet agent_streams_;
-  StreamSet admin_streams_;
-  StreamSet tcp_reader_streams_;
-  StreamSet tcp_agent_streams_;
-  StreamSet tcp_admin_streams_;
+  DaemonSockets sockets_;
   MemoryReturn memory_{GiveMemoryBack};
-  // What ExpectDefaultFaults has found before; its thread's.
-  std::set<ProfileKey> expected_;
-  PeerUsers peers_;
-  std::vector<SocketLock> socket_locks_;  // Longer than what listens.
-  std::unique_ptr<TlsAccess> access_;     // nullptr: not over TCP.
-  std::string tcp_address_;
-  Listener reader_;
-  Listener agent_;
-  Listener admin_;
-  Listener tcp_;
   bool store_failed_ = false;  // At the last look.
   PeriodicTask store_looks_;
   PeriodicTask retention_runs_;
-  PeriodicTask listener_looks_;
-  PeriodicTask access_looks_;
   std::unique_ptr<MetricsEndpoint> metrics_;  // nullptr: nobody may ask.
   bool stopped_ = false;
   // Last: what waits is done before anything else goes. Several, so that
@@ -887,7 +501,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(
 }
 
 absl::Status Daemon::Check(const DaemonOptions& options) {
-  RETURN_IF_ERROR(CheckListeners(options));
+  RETURN_IF_ERROR(DaemonSockets::Check(options));
   return DiskKernelCatalog(options.kernels_dirs, WarnOfKernels).CheckFolders();
 }
 
