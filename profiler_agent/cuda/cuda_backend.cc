@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
@@ -97,6 +99,13 @@ Backend::Enumeration CudaBackend::Enumerate() {
 
 absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
     const std::string& device_uuid, const std::string& cache_dir) {
+  // The driver would open all devices of the host, each time.
+  if (absl::StartsWith(device_uuid, "GPU-")) {
+    setenv("CUDA_VISIBLE_DEVICES", device_uuid.c_str(), /*overwrite=*/1);
+  }
+  // Python starts while the driver does.
+  std::future<TritonInstallation> triton =
+      std::async(std::launch::async, FindTriton, python_);
   const absl::StatusOr<Libraries> libraries = LoadLibraries();
   if (!libraries.ok()) {
     return absl::UnavailableError(libraries.status().message());
@@ -104,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
   ASSIGN_OR_RETURN(CudaDeviceList list, List(*libraries));
   for (CudaDeviceEntry& entry : list.entries) {
     if (entry.facts.uuid != device_uuid) continue;
-    AddTriton(FindTriton(python_), entry.facts);
+    AddTriton(triton.get(), entry.facts);
     return CudaDevice::Open(*libraries->driver, *libraries->nvrtc, entry,
                             cache_dir, memory_cap_);
   }

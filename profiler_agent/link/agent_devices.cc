@@ -24,7 +24,9 @@ std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
                                        const Found& found, int workers,
                                        const ReportSink& report) {
   DeviceHostOptions host;
-  for (int i = 0; i < workers; ++i) {
+  // One more measures, and is ready by the time that the others are done; where
+  // there is room for one only, that does both.
+  for (int i = 0; i < (workers > 1 ? workers + 1 : 1); ++i) {
     host.workers.push_back(std::make_unique<RemoteDevice>(
         RemoteDeviceOptions{.command = found.command,
                             .facts = found.facts,
@@ -53,7 +55,7 @@ std::vector<std::unique_ptr<DeviceHost>> CreateHosts(
   const int workers =
       PrepareWorkers(options.prepare_workers, static_cast<int>(found.size()));
   Log(LogLevel::kInfo, "agent",
-      absl::StrCat(workers, " workers per device", MemoryLimitText()));
+      absl::StrCat(workers, " workers per device compile", MemoryLimitText()));
   for (const Found& device : found) {
     hosts.push_back(CreateHost(options, device, workers, report));
   }

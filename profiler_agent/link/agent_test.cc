@@ -33,10 +33,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 const char kAgent[] = WAVETUNE_BIN_DIR "/wavetune-agent";
 const char kKernels[] = WAVETUNE_SOURCE_DIR "/tests/data/kernels/";
@@ -448,7 +450,9 @@ TEST_F(OpenClAgentTest, PreparesOnSeveralWorkersAndMeasuresOnOne) {
     EXPECT_EQ(report.excluded_reason(), "") << index;
     EXPECT_GE(report.facts().tiles_per_wave(), 1);
   }
-  EXPECT_THAT(Priorities(), ElementsAre(nicer, nicer));
+  // The one that will measure is on its way, or there.
+  EXPECT_THAT(Priorities(), AnyOf(UnorderedElementsAre(nicer, nicer),
+                                  UnorderedElementsAre(nicer, nicer, own)));
   std::vector<std::pair<Configuration, std::vector<int64_t>>> items;
   for (const Configuration& configuration : all) {
     items.push_back({configuration, {1024, 256}});

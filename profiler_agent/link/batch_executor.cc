@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -36,8 +38,9 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
 
 absl::Status Prepare(absl::Span<Device* const> devices,
                      const v1::PrepareBatch& proto, const LoadedKernel& kernel,
-                     PrepareWidth& width, const ReportSink& report,
-                     const std::stop_token& cancel) {
+                     PrepareWidth& width,
+                     const std::function<void()>& make_room,
+                     const ReportSink& report, const std::stop_token& cancel) {
   ASSIGN_OR_RETURN(const PrepareBatch batch,
                    FromProto(proto, kernel, devices.front()->facts()));
   const auto report_of = [&proto](size_t index) {
@@ -66,7 +69,8 @@ absl::Status Prepare(absl::Span<Device* const> devices,
              message.mutable_candidate()->set_environment(true);
              report(message);
            },
-       .width = &width});
+       .width = &width,
+       .make_room = make_room});
 }
 
 // Reports samples and failures under the indices of the daemon's batch.
@@ -155,9 +159,16 @@ absl::Status Measure(Device& device, const v1::MeasureBatch& proto,
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
                             const v1::PrepareBatch& batch,
                             const LoadedKernel& kernel, PrepareWidth& width,
+                            const std::function<void()>& make_room,
                             const ReportSink& report,
                             const std::stop_token& cancel) {
-  absl::Status status = Prepare(devices, batch, kernel, width, report, cancel);
+  const Clock::Duration begin = SystemClock().SteadyNow();
+  absl::Status status =
+      Prepare(devices, batch, kernel, width, make_room, report, cancel);
+  Log(LogLevel::kInfo, "prepare",
+      absl::StrCat("device ", devices.front()->facts().uuid, ": ",
+                   batch.configurations_size(), " candidates in ",
+                   ToSeconds(SystemClock().SteadyNow() - begin), " s"));
   ReportDone(batch.batch_id(), status, report);
   return status;
 }

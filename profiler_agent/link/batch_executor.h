@@ -21,11 +21,12 @@ namespace wavetune {
 using ReportSink = std::function<void(const v1::AttachRequest&)>;
 
 // Compiles and checks on all `devices`, reporting each candidate and then the
-// end. `kernel` is the batch's, `width` the device's. Returns how it ended: as
-// RunPrepareBatch.
+// end. `kernel` is the batch's, `width` the device's, `make_room` as in
+// PrepareOptions. Returns how it ended: as RunPrepareBatch.
 absl::Status ExecutePrepare(absl::Span<Device* const> devices,
                             const v1::PrepareBatch& batch,
                             const LoadedKernel& kernel, PrepareWidth& width,
+                            const std::function<void()>& make_room,
                             const ReportSink& report,
                             const std::stop_token& cancel);
 

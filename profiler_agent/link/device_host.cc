@@ -1,10 +1,12 @@
 #include "profiler_agent/link/device_host.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/parallel_for.h"
 #include "formats/types.h"
 #include "profiler_agent/link/busy_rule.h"
 #include "profiler_agent/measure/candidate_failure.h"
@@ -14,6 +16,7 @@ namespace wavetune {
 
 DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
     : workers_(std::move(options.workers)),
+      measuring_(workers_.front().get()),
       probe_(std::move(options.probe)),
       probe_interval_(options.probe_interval),
       read_telemetry_(std::move(options.read_telemetry)),
@@ -22,11 +25,12 @@ DeviceHost::DeviceHost(DeviceHostOptions options, ReportSink report)
       quiet_period_(options.quiet_period),
       quiet_look_interval_(options.quiet_look_interval),
       report_(std::move(report)),
-      width_(workers_.size()),
-      facts_(workers_.front()->facts()) {
-  for (const std::unique_ptr<Device>& worker : workers_) {
-    pool_.push_back(worker.get());
+      width_(std::max<size_t>(workers_.size() - 1, 1)),
+      facts_(measuring_->facts()) {
+  for (size_t i = 1; i < workers_.size(); ++i) {
+    preparing_.push_back(workers_[i].get());
   }
+  if (preparing_.empty()) preparing_.push_back(measuring_);
   thread_ = std::jthread([this](const std::stop_token& stop) { Work(stop); });
 }
 
@@ -55,7 +59,7 @@ void DeviceHost::Submit(v1::PrepareBatch batch, SharedKernel kernel) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch),
                kernel = std::move(kernel)](const std::stop_token& cancel) {
-    return ExecutePrepare(pool_, batch, *kernel, width_, report_, cancel);
+    return Prepare(batch, *kernel, cancel);
   });
 }
 
@@ -63,11 +67,55 @@ void DeviceHost::Submit(v1::MeasureBatch batch, SharedKernel kernel) {
   const uint64_t id = batch.batch_id();
   Enqueue(id, [this, batch = std::move(batch),
                kernel = std::move(kernel)](const std::stop_token& cancel) {
+    EndWarmUp();
     // The others hold memory of host and device that a measurement may need.
-    for (size_t i = 1; i < pool_.size(); ++i) pool_[i]->Release();
-    return ExecuteMeasure(*pool_.front(), batch, *kernel, history_, report_,
+    // Together, as the end of a process with a driver takes a while.
+    ParallelFor(workers_.size() - 1,
+                [this](size_t i) { workers_[i + 1]->Release(); });
+    return ExecuteMeasure(*measuring_, batch, *kernel, history_, report_,
                           cancel);
   });
+}
+
+absl::Status DeviceHost::Prepare(const v1::PrepareBatch& batch,
+                                 const LoadedKernel& kernel,
+                                 const std::stop_token& cancel) {
+  bool has_room = preparing_.front() != measuring_;
+  const auto make_room = [&] {
+    if (!std::exchange(has_room, false)) return;
+    EndWarmUp();
+    measuring_->Release();
+  };
+  // Not earlier: those that prepare are needed first.
+  const ReportSink report = [&](const v1::AttachRequest& message) {
+    report_(message);
+    if (has_room && message.has_candidate()) {
+      BeginWarmUp(kernel, batch.specialisation());
+    }
+  };
+  return ExecutePrepare(preparing_, batch, kernel, width_, make_room, report,
+                        cancel);
+}
+
+void DeviceHost::BeginWarmUp(const LoadedKernel& kernel,
+                             const std::string& specialisation) {
+  if (warm_up_.joinable()) return;
+  try {
+    warm_up_ = std::jthread([this, loaded = kernel.Of(specialisation)] {
+      const Clock::Duration begin = SystemClock().SteadyNow();
+      // What is wrong shows when it measures.
+      if (!measuring_->Load(loaded).ok()) return;
+      measuring_->WarmUp(Device::Use::kMeasure);
+      Log(LogLevel::kInfo, "device",
+          absl::StrCat("device ", facts().uuid, ": ready to measure after ",
+                       ToSeconds(SystemClock().SteadyNow() - begin), " s"));
+    });
+  } catch (const std::system_error&) {  // The limit on processes: later, then.
+  }
+}
+
+void DeviceHost::EndWarmUp() {
+  if (warm_up_.joinable()) warm_up_.join();
 }
 
 void DeviceHost::Enqueue(
@@ -164,8 +212,9 @@ void DeviceHost::WorkIdle() {
     release = std::exchange(let_go_, false) || problem_.empty();
     workers_run_ = !release;
   }
+  EndWarmUp();
   if (release) {
-    for (Device* const worker : pool_) worker->Release();
+    for (const auto& worker : workers_) worker->Release();
   } else if (probe_().ok()) {
     SetProblem("");
   }

@@ -1,8 +1,9 @@
 // DeviceHost: one device, its workers and the batches waiting for it.
 //
 // Batches of a device run one after the other, on a thread of their own.
-// Preparing uses all workers, measuring the first only while the others are
-// released, so nothing of ours competes with a measurement on the same device.
+// Of several workers the first measures and the others prepare. While these
+// prepare, it gets ready; while it measures they are released, so nothing of
+// ours competes with a measurement on the same device.
 // Workers that have nothing to do for a while are ended: an idle agent takes no
 // memory of a device, and no upgrade of its driver waits for it.
 // A device that was lost is probed until it is back; the daemon is told both.
@@ -32,7 +33,8 @@
 namespace wavetune {
 
 struct DeviceHostOptions {
-  // The same device, in several workers; the first measures. At least one.
+  // The same device, in several workers; the first measures, and prepares where
+  // there is no other. At least one.
   std::vector<std::unique_ptr<Device>> workers;
   // Tries to bring a lost device back.
   std::function<absl::Status()> probe = [] { return absl::OkStatus(); };
@@ -109,6 +111,16 @@ class DeviceHost {
                  const std::stop_token& stop);
   // Probes a device that is lost, or releases the workers.
   void WorkIdle();
+  // Runs a batch, on thread_.
+  absl::Status Prepare(const v1::PrepareBatch& batch,
+                       const LoadedKernel& kernel,
+                       const std::stop_token& cancel);
+  // Has the worker that measures get ready for a kernel, on a thread of its
+  // own, unless that does so already. Does not wait.
+  void BeginWarmUp(const LoadedKernel& kernel,
+                   const std::string& specialisation);
+  // Waits until the worker that measures may be used.
+  void EndWarmUp();
   void SetProblem(const std::string& problem);
   void SetLaunching(bool launching);
   // No launch of ours for the quiet period. Holds mutex_.
@@ -120,8 +132,10 @@ class DeviceHost {
   bool TakePowerLimit(const DeviceState& state);
 
   std::vector<std::unique_ptr<Device>> workers_;
-  std::vector<Device*> pool_;
-  PowerCapHistory history_;  // Of batches, which run on thread_.
+  Device* const measuring_;
+  std::vector<Device*> preparing_;  // measuring_ where there is no other.
+  std::jthread warm_up_;            // Uses measuring_ while it is joinable.
+  PowerCapHistory history_;         // Of batches, which run on thread_.
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
   std::function<absl::StatusOr<DeviceState>()> read_telemetry_;

@@ -1,7 +1,9 @@
 #include "profiler_agent/link/device_host.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,6 +14,7 @@
 
 #include "formats/types.h"
 #include "gtest/gtest.h"
+#include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/fake_device.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
@@ -25,9 +28,11 @@ class DeviceHostTest : public ::testing::Test {
 
   std::unique_ptr<DeviceHost> Create() {
     DeviceHostOptions options;
-    auto worker = std::make_unique<FakeDevice>(script_);
-    worker_ = worker.get();
-    options.workers.push_back(std::move(worker));
+    for (int i = 0; i < workers_; ++i) {
+      options.workers.push_back(std::make_unique<FakeDevice>(script_));
+      worker_ = static_cast<FakeDevice*>(options.workers.front().get());
+      last_worker_ = static_cast<FakeDevice*>(options.workers.back().get());
+    }
     options.stop_watching = [this] { ++stops_; };
     options.idle_release = idle_release_;
     options.probe = [this] { return probe_; };
@@ -48,6 +53,17 @@ class DeviceHostTest : public ::testing::Test {
     v1::PrepareBatch batch;
     batch.set_batch_id(id);
     *batch.add_configurations() = ConfigurationToProto(kColumnSumConfiguration);
+    return batch;
+  }
+
+  static v1::MeasureBatch Measuring(uint64_t id) {
+    v1::MeasureBatch batch;
+    batch.set_batch_id(id);
+    v1::MeasureItem* item = batch.add_requests();
+    *item->mutable_configuration() =
+        ConfigurationToProto(kColumnSumConfiguration);
+    *item->mutable_problem() =
+        ProblemToProto(Kernel()->spec.dimensions, {.extents = {1024, 256}});
     return batch;
   }
 
@@ -83,7 +99,9 @@ class DeviceHostTest : public ::testing::Test {
     return worker_->releases() == times;
   }
 
-  FakeDevice* worker_ = nullptr;
+  int workers_ = 1;
+  FakeDevice* worker_ = nullptr;  // The first.
+  FakeDevice* last_worker_ = nullptr;
   std::chrono::milliseconds idle_release_{60'000};
   int stops_ = 0;
   std::optional<DeviceState> state_;  // None: the device does not say.
@@ -104,6 +122,59 @@ TEST_F(DeviceHostTest, RunsABatchAndReportsItsEnd) {
   const v1::AttachRequest done = Next();
   EXPECT_EQ(done.done().batch_id(), 7u);
   EXPECT_EQ(done.done().error(), "");
+}
+
+TEST_F(DeviceHostTest, TheWorkerThatMeasuresGetsReadyWhileAnotherPrepares) {
+  workers_ = 2;
+  std::promise<void> warm;
+  std::atomic<int> warm_ups = 0;
+  script_->on_warm_up = [&](Device::Use use) {
+    if (use != Device::Use::kMeasure) return;
+    if (warm_ups++ == 0) warm.set_value();
+  };
+  std::atomic<int> calls = 0;
+  script_->on_call = [&](const Configuration&) {
+    if (calls++ == 1) warm.get_future().wait();  // The second candidate.
+  };
+  const std::unique_ptr<DeviceHost> host = Create();
+  v1::PrepareBatch batch = Batch(1);
+  *batch.add_configurations() = batch.configurations(0);
+  host->Submit(batch, Kernel());
+  host->WaitUntilIdle();
+  EXPECT_TRUE(worker_->prepared().empty());
+  EXPECT_EQ(last_worker_->prepared().size(), 2u);
+  EXPECT_EQ(worker_->loaded().size(), 1u);
+
+  host->Submit(Measuring(2), Kernel());
+  host->WaitUntilIdle();
+  EXPECT_FALSE(worker_->measured().empty());
+  EXPECT_TRUE(last_worker_->measured().empty());
+  EXPECT_EQ(warm_ups, 1);
+  EXPECT_EQ(worker_->releases(), 0);
+  EXPECT_EQ(last_worker_->releases(), 1);
+}
+
+TEST_F(DeviceHostTest, TheWorkerThatMeasuresMakesRoomWhereSomethingRunsOut) {
+  workers_ = 2;
+  std::atomic<int> calls = 0;
+  // The second of two candidates, once beside others and once alone.
+  script_->on_call = [&](const Configuration&) {
+    if (++calls == 2) {
+      script_->prepare_errors[kColumnSumConfiguration] =
+          ExhaustedError(Resource::kMemory, "no more");
+    }
+    if (calls == 3) {
+      EXPECT_EQ(worker_->releases(), 1);
+      script_->prepare_errors.clear();
+    }
+  };
+  const std::unique_ptr<DeviceHost> host = Create();
+  v1::PrepareBatch batch = Batch(1);
+  *batch.add_configurations() = batch.configurations(0);
+  host->Submit(batch, Kernel());
+  host->WaitUntilIdle();
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(worker_->releases(), 1);
 }
 
 TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {

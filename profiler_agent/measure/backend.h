@@ -131,6 +131,13 @@ class Device {
   // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep it.
   virtual void ObserveReference(ReferenceObserver /*observer*/) {}
 
+  // What comes next.
+  enum class Use { kPrepare, kMeasure };
+  // Does what the next call of that use would begin with and takes a while:
+  // starts a process, opens the device, hands over the kernel. Cannot fail:
+  // what goes wrong shows with that call.
+  virtual void WarmUp(Use /*use*/) {}
+
   // Ends the device's own process, where it has one, and so frees what that
   // holds; the next call starts it anew. Cannot fail.
   virtual void Release() {}

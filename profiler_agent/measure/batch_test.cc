@@ -1,10 +1,14 @@
 // Prepare and measure batches on fake devices.
+#include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -42,10 +46,11 @@ class PrepareBatchTest : public ::testing::Test {
     return RunPrepareBatch(
         devices,
         {.kernel = kernel_,
-         .configurations = {kA, kB, kC},
+         .configurations = configurations_,
          .correctness_problems = declared_},
         [this](size_t index, const Candidate& candidate) {
           EXPECT_TRUE(reported_.emplace(index, candidate).second);
+          on_reported_();
           if (cancel_after_ == reported_.size()) cancel_.request_stop();
         },
         cancel_.get_token(), options_);
@@ -57,8 +62,10 @@ class PrepareBatchTest : public ::testing::Test {
   FakeDevice first_{script_};
   FakeDevice second_{script_};
   LoadedKernel kernel_ = TinyKernel("fake");
+  std::vector<Configuration> configurations_ = {kA, kB, kC};
   std::vector<Problem> declared_;
   std::map<size_t, Candidate> reported_;
+  std::function<void()> on_reported_ = [] {};
   size_t cancel_after_ = 0;
   std::stop_source cancel_;
 };
@@ -68,6 +75,63 @@ TEST_F(PrepareBatchTest, ReportsEveryConfigurationOnce) {
   ASSERT_EQ(reported_.size(), 3u);
   EXPECT_EQ(reported_[1].configuration, kB);
   EXPECT_EQ(first_.prepared().size() + second_.prepared().size(), 3u);
+}
+
+TEST_F(PrepareBatchTest, AFewDevicesStartAtATime) {
+  std::mutex mutex;
+  int starting = 0;
+  int most = 0;
+  int started = 0;
+  script_->on_warm_up = [&](Device::Use use) {
+    EXPECT_EQ(use, Device::Use::kPrepare);
+    {
+      const std::lock_guard lock(mutex);
+      ++started;
+      most = std::max(most, ++starting);
+    }
+    std::this_thread::yield();
+    const std::lock_guard lock(mutex);
+    --starting;
+  };
+  std::vector<std::unique_ptr<FakeDevice>> all;
+  std::vector<Device*> devices;
+  for (int i = 0; i < 3 * kMostStarting; ++i) {
+    all.push_back(std::make_unique<FakeDevice>(script_));
+    devices.push_back(all.back().get());
+  }
+  configurations_.assign(devices.size(), kA);
+  ASSERT_TRUE(Run(devices).ok());
+  EXPECT_EQ(reported_.size(), devices.size());
+  EXPECT_GE(started, 1);
+  EXPECT_LE(most, kMostStarting);
+}
+
+TEST_F(PrepareBatchTest, ADeviceDoesNotStartWhereNothingIsLeftByThen) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::unique_ptr<FakeDevice>> all;
+  std::vector<Device*> devices;
+  int started = 0;
+  size_t prepared = 0;
+  // The first to start does all before the others have started.
+  script_->on_warm_up = [&](Device::Use) {
+    std::unique_lock lock(mutex);
+    if (started++ == 0) return;
+    changed.wait(lock, [&] { return prepared == configurations_.size(); });
+  };
+  on_reported_ = [&] {
+    const std::lock_guard lock(mutex);
+    ++prepared;
+    changed.notify_all();
+  };
+  for (int i = 0; i < 3 * kMostStarting; ++i) {
+    all.push_back(std::make_unique<FakeDevice>(script_));
+    devices.push_back(all.back().get());
+  }
+  configurations_.assign(devices.size(), kA);
+  ASSERT_TRUE(Run(devices).ok());
+  EXPECT_EQ(reported_.size(), devices.size());
+  EXPECT_LE(started, kMostStarting + 1);
 }
 
 TEST_F(PrepareBatchTest, ChecksEachCandidateAtTheEdgesOfItsOwnTiles) {

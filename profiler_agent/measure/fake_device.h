@@ -48,6 +48,8 @@ struct FakeDeviceScript {
   ReferenceUse reference_use = ReferenceUse::kBeforeCandidates;
   // Called at the start of each Prepare and Measure.
   std::function<void(const Configuration&)> on_call = [](const auto&) {};
+  // Called by each WarmUp.
+  std::function<void(Device::Use)> on_warm_up = [](Device::Use) {};
 };
 
 class FakeDevice : public Device {
@@ -72,6 +74,7 @@ class FakeDevice : public Device {
     observer_ = std::move(observer);
   }
 
+  void WarmUp(Use use) override { script_->on_warm_up(use); }
   void Release() override { ++releases_; }
 
   int releases() const { return releases_; }  // Of any thread.

@@ -1,6 +1,7 @@
 #include "profiler_agent/measure/prepare_batch.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -38,6 +39,22 @@ class Progress {
     for (size_t i = 0; i < batch.configurations.size(); ++i) {
       waiting_.push_back(i);
     }
+  }
+
+  // Calls `start` once few enough others start. Returns whether it did: not
+  // where nothing is left to prepare by then.
+  bool StartInTurn(const std::function<void()>& start,
+                   const std::stop_token& cancel) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    started_.wait(lock, [this] { return starting_ < kMostStarting; });
+    if (waiting_.empty() || cancel.stop_requested()) return false;
+    ++starting_;
+    lock.unlock();
+    start();
+    lock.lock();
+    --starting_;
+    started_.notify_all();
+    return true;
   }
 
   // Returns what a worker prepares next beside others; nothing for one that is
@@ -177,6 +194,8 @@ class Progress {
   absl::Status status_;
   bool aborted_ = false;
   bool exhausted_ = false;
+  std::condition_variable started_;
+  int starting_ = 0;
   int in_vain_ = 0;  // What ran out of something since something worked.
 };
 
@@ -252,6 +271,8 @@ void PrepareOn(Worker& worker, bool alone, const PrepareBatch& batch,
     progress.Fail(loaded);
     return;
   }
+  const auto start = [&device] { device.WarmUp(Device::Use::kPrepare); };
+  if (!alone && !progress.StartInTurn(start, cancel)) return;
   while (!cancel.stop_requested()) {
     const std::optional<size_t> index =
         alone ? progress.TakeAlone() : progress.Take(worker.number);
@@ -311,6 +332,7 @@ absl::Status RunPrepareBatch(absl::Span<Device* const> devices,
   progress.BeginAlone();
   if (progress.KeptForAlone()) {
     for (Device* const device : devices) device->Release();
+    options.make_room();
   }
   // One device may be lost while the last of the others was just done: whoever
   // is left takes what was given back.

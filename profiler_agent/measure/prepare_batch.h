@@ -67,10 +67,17 @@ struct PrepareOptions {
   // Empty: such a configuration is a Candidate with an excluded_reason, too.
   EnvironmentCallback on_environment;
   PrepareWidth* width = nullptr;  // nullptr: all devices, at first.
+  // Called before something is tried alone: frees what it might want.
+  std::function<void()> make_room = [] {};
 };
 
+// So many devices are warmed up at a time: processes that open one driver wait
+// for each other, and the first are to begin early.
+inline constexpr int kMostStarting = 4;
+
 // Prepares every configuration on `devices` (>= 1), one thread each; blocks
-// until all are reported.
+// until all are reported. Devices begin one after the other, kMostStarting at a
+// time, and those do not for which nothing is left by then.
 //
 // A configuration that ran out of something, crashed or failed by an internal
 // error is tried again at the end, alone: in a fresh process, after those of

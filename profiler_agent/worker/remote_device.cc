@@ -128,6 +128,16 @@ absl::StatusOr<LaunchTimes> RemoteDevice::CallMeasure(v1::WorkerMeasure measure,
   return times;
 }
 
+void RemoteDevice::SetNice(int nice) {
+  if (std::exchange(nice_, nice) != nice) worker_.reset();
+}
+
+void RemoteDevice::WarmUp(Use use) {
+  SetNice(use == Use::kPrepare ? options_.prepare_nice : 0);
+  if (!Start().ok() || !kernel_.has_value()) return;
+  EnsureLoaded().IgnoreError();
+}
+
 void RemoteDevice::Release() {
   worker_.reset();
   SayThrottling(throttling_.End(clock_.SteadyNow()));
@@ -156,7 +166,7 @@ absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
 absl::StatusOr<v1::WorkerResponse> RemoteDevice::CallLoaded(
     const v1::WorkerRequest& request, int nice,
     std::chrono::milliseconds timeout) {
-  if (std::exchange(nice_, nice) != nice) worker_.reset();
+  SetNice(nice);
   absl::Status last;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (absl::Status started = Start(); !started.ok()) {
@@ -229,6 +239,7 @@ absl::Status RemoteDevice::StartOnce() {
   loaded_ = false;
   kept_ = {};
   oom_kills_ = OomKills();
+  const Clock::Duration begin = clock_.SteadyNow();
   std::vector<std::string> command = options_.command;
   if (nice_ > 0) command.insert(command.end(), {"--nice", absl::StrCat(nice_)});
   ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(command));
@@ -246,6 +257,10 @@ absl::Status RemoteDevice::StartOnce() {
         "the device changed since it was listed (driver upgrade?); an agent "
         "that is attached looks for devices anew by itself");
   }
+  Log(LogLevel::kDebug, "worker",
+      absl::StrCat("device ", options_.facts.uuid, ": worker ", worker_->pid(),
+                   " of nice ", nice_, " opened it in ",
+                   ToSeconds(clock_.SteadyNow() - begin), " s"));
   return absl::OkStatus();
 }
 

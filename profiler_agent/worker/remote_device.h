@@ -78,6 +78,8 @@ class RemoteDevice : public Device {
                                                     const Problem& problem,
                                                     int warmup,
                                                     int launches) override;
+  // Starts the worker, with the kernel, unless one of that use runs.
+  void WarmUp(Use use) override;
   // Ends the worker.
   void Release() override;
 
@@ -102,6 +104,8 @@ class RemoteDevice : public Device {
   absl::StatusOr<v1::WorkerResponse> CallLoaded(
       const v1::WorkerRequest& request, int nice,
       std::chrono::milliseconds timeout);
+  // Ends a worker of another use.
+  void SetNice(int nice);
   absl::Status StartOnce();
   // Returns why a worker was killed by somebody else: for want of memory, where
   // the kernel says so.

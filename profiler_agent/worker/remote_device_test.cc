@@ -90,6 +90,34 @@ class RemoteDeviceTest : public ::testing::Test {
   milliseconds start_timeout_{10'000};
 };
 
+TEST_F(RemoteDeviceTest, IsReadyForWhatItWasWarmedUpFor) {
+  RemoteDevice device({.command = {kFakeWorker},
+                       .facts = FakeFacts(),
+                       .prepare_nice = 3,
+                       .clock = &clock_});
+  ASSERT_TRUE(Load(device).ok());
+  device.WarmUp(Device::Use::kMeasure);
+  const pid_t measuring = device.worker_pid();
+  ASSERT_GT(measuring, 0);
+  ASSERT_TRUE(device.Measure(kSound, kProblem, 1, 1).ok());
+  EXPECT_EQ(device.worker_pid(), measuring);
+  device.WarmUp(Device::Use::kPrepare);
+  const pid_t preparing = device.worker_pid();
+  EXPECT_NE(preparing, measuring);
+  ASSERT_TRUE(device.Prepare(kSound, {}).ok());
+  EXPECT_EQ(device.worker_pid(), preparing);
+}
+
+TEST_F(RemoteDeviceTest, WhatFailsWhileItWarmsUpShowsWithTheCall) {
+  RemoteDevice device = Create({"/nonexistent/worker"});
+  ASSERT_TRUE(Load(device).ok());
+  device.WarmUp(Device::Use::kMeasure);
+  EXPECT_EQ(device.worker_pid(), -1);
+  EXPECT_THAT(
+      std::string(device.Measure(kSound, kProblem, 1, 1).status().message()),
+      HasSubstr("the worker does not start"));
+}
+
 TEST_F(RemoteDeviceTest, AnotherPowerLimitIsTheSameDeviceAnotherDriverIsNot) {
   RemoteDeviceOptions options = {.command = {kFakeWorker},
                                  .facts = FakeFacts(),

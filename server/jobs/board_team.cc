@@ -12,7 +12,10 @@
 namespace wavetune {
 namespace {
 
-constexpr size_t kPreparePart = 32;
+// Configurations of a part: fewer would keep most workers of a board waiting
+// for the last one, more than that a job that waits for the board.
+constexpr size_t kLeastPreparePart = 32;
+constexpr size_t kMostPreparePart = 128;
 // Times that a board may break off the common set before it is not asked again.
 constexpr int kMostFailedRatings = 3;
 
@@ -188,9 +191,13 @@ absl::Status BoardTeam::PrepareSpread(
     }
     return outcome;
   };
+  // Two parts a board, as one may be slower.
+  const size_t wanted = 2 * static_cast<size_t>(boards());
+  const size_t most = std::clamp((configurations.size() + wanted - 1) / wanted,
+                                 kLeastPreparePart, kMostPreparePart);
   std::vector<BoardWork::Part> parts;
   for (size_t i = 0; i < configurations.size(); ++i) {
-    if (i % kPreparePart == 0) parts.emplace_back();
+    if (i % most == 0) parts.emplace_back();
     parts.back().push_back(i);
   }
   return SpreadOverBoards(services_, control_, work, std::move(parts));

@@ -16,9 +16,10 @@ namespace {
 // A wait is cut into slices so that a cancelled job ends at once.
 constexpr double kWaitSliceS = 0.2;
 constexpr std::chrono::milliseconds kWaitSlice{200};
-// Configurations per compile batch: small enough that a crash of the daemon
-// costs little, large enough that a batch's round trip costs nothing.
-constexpr size_t kPrepareBatch = 64;
+// Configurations per compile batch: a message stays small. At the end of each
+// most workers wait for the last one, so that batches are large; a crash costs
+// little all the same, as what is compiled is stored on the way.
+constexpr size_t kPrepareBatch = 256;
 // Samples are synced in groups: a sync takes about as long as a measurement.
 constexpr size_t kFlushSamples = 16;
 constexpr int64_t kFlushIntervalUs = 250'000;
