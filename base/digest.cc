@@ -47,6 +47,10 @@ bool IsSha256Hex(absl::string_view text) {
   return true;
 }
 
+std::string ShortDigest(absl::string_view hex_digest) {
+  return std::string(hex_digest.substr(0, 16));
+}
+
 uint64_t DigestPrefix(absl::string_view hex_digest) {
   if (!IsSha256Hex(hex_digest)) return 0;
   uint64_t prefix = 0;

@@ -22,6 +22,10 @@ std::string Sha256Hex(absl::string_view bytes);
 // Returns whether `text` is 64 lower-case hexadecimal digits. Cannot fail.
 bool IsSha256Hex(absl::string_view text);
 
+// Returns the first 16 digits of a hex digest: how people are told of a table,
+// and the bytes that a Decision carries. Cannot fail.
+std::string ShortDigest(absl::string_view hex_digest);
+
 // Returns the first 8 bytes of a hex digest as a big-endian number; 0 for
 // anything that is not a hex digest.
 uint64_t DigestPrefix(absl::string_view hex_digest);

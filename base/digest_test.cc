@@ -13,6 +13,13 @@ constexpr char kEmptyDigest[] =
 constexpr char kAbcDigest[] =
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
+TEST(DigestTest, PeopleAreToldTheBytesThatADecisionCarries) {
+  EXPECT_EQ(ShortDigest(kAbcDigest), "ba7816bf8f01cfea");
+  EXPECT_EQ(DigestPrefix(kAbcDigest), 0xba7816bf8f01cfeaU);
+  EXPECT_EQ(ShortDigest("ba78"), "ba78");
+  EXPECT_EQ(ShortDigest(""), "");
+}
+
 // The vectors are from FIPS 180-4's examples.
 TEST(DigestTest, MatchesPublishedVectors) {
   EXPECT_EQ(Sha256Hex(""), kEmptyDigest);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
@@ -141,7 +142,7 @@ std::string DecisionText(const Tuner& tuner, const Decision& decision) {
   if (decision.source != DecisionSource::kFitted)
     absl::StrAppend(&line, " (", Explanation(tuner, decision), ")");
   if (!tuner.digest().empty())
-    absl::StrAppend(&line, "  table ", tuner.digest().substr(0, 16));
+    absl::StrAppend(&line, "  table ", ShortDigest(tuner.digest()));
   if (tuner.origin() == TableOrigin::kCache)
     absl::StrAppend(&line, ", ", OriginText(tuner.origin()));
   return line;
@@ -161,7 +162,7 @@ void PrintDecision(std::ostream& out, const Tuner& tuner,
   if (tuner.digest().empty()) {
     out << "none\n";
   } else {
-    out << tuner.digest().substr(0, 16) << ", " << OriginText(tuner.origin())
+    out << ShortDigest(tuner.digest()) << ", " << OriginText(tuner.origin())
         << "\n";
   }
 }

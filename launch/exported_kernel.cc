@@ -140,7 +140,7 @@ struct ExportedKernel::State {
       return absl::NotFoundError(absl::StrCat(
           "configuration (", absl::StrJoin(configuration.values(), ", "),
           ") of kernel ", file.kernel, " is not in the export of table ",
-          file.table_digest.substr(0, 12),
+          ShortDigest(file.table_digest),
           ": export the table that decides, and load that"));
     }
     RETURN_IF_ERROR(CheckProblem(problem));

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "cli/commands/job_text.h"
 #include "cli/format.h"
 #include "model/kernel/throttling.h"
@@ -226,7 +227,7 @@ void LookAtCache(const Observations& seen, Findings& findings) {
   }
   for (const CacheObservation::Table& table : cache.tables) {
     const std::string name =
-        absl::StrCat("the cached table ", table.digest.substr(0, 16),
+        absl::StrCat("the cached table ", ShortDigest(table.digest),
                      " of kernel ", table.kernel);
     if (!table.damage.empty()) {
       findings.push_back({name + " is damaged",

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "model/kernel/key_difference.h"
 
 namespace wavetune::cli {
@@ -31,7 +32,7 @@ void PrintDrift(std::ostream& out, const v1::JobInfo& job) {
       KeyDifference(drift.from_environment(), drift.to_environment());
   out << absl::StrFormat(
       "  canary of table %s%s: %s\n    %s\n    %d samples in %.1f s\n",
-      drift.digest().substr(0, 16),
+      ShortDigest(drift.digest()),
       differs.empty() ? "" : absl::StrCat(" (", differs, ")"),
       ActionName(drift.action()), drift.reason(), drift.samples(),
       drift.seconds());

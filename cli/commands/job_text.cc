@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
@@ -116,7 +117,7 @@ TextTable TableOfTables() {
 
 void AddTable(TextTable& table, const v1::TableInfo& info,
               const std::string& state) {
-  table.AddRow({info.kernel(), info.device_label(), info.digest().substr(0, 16),
+  table.AddRow({info.kernel(), info.device_label(), ShortDigest(info.digest()),
                 info.fingerprint().substr(0, 12),
                 absl::StrCat(info.portfolio_size()),
                 FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
@@ -152,7 +153,7 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
                   : "no tables that can be read");
   PrintOldClasses(out, tables);
   for (const v1::TableInfo& info : tables.withdrawn()) {
-    out << "table " << info.digest().substr(0, 16) << " of " << info.kernel()
+    out << "table " << ShortDigest(info.digest()) << " of " << info.kernel()
         << " was withdrawn: " << info.withdrawn()
         << "; decisions answer the default until another is promoted\n";
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/drift_text.h"
@@ -68,7 +69,7 @@ void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
       << job.device_uuid() << ": " << StateName(job.state()) << ", "
       << job.samples() << " samples, "
       << FormatMicroseconds(job.device_time_us()) << " of device time";
-  if (!job.digest().empty()) out << ", table " << job.digest().substr(0, 16);
+  if (!job.digest().empty()) out << ", table " << ShortDigest(job.digest());
   if (!job.message().empty()) out << "\n  " << job.message();
   for (const std::string& note : job.notes()) out << "\n  note: " << note;
   out << "\n";

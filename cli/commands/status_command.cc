@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -40,7 +41,7 @@ void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
       << status.jobs_queued() << " queued\n"
       << "tables   " << status.tables();
   if (!status.table_set_digest().empty())
-    out << ", set " << status.table_set_digest().substr(0, 16);
+    out << ", set " << ShortDigest(status.table_set_digest());
   if (status.tables_withdrawn() > 0)
     out << ", " << status.tables_withdrawn()
         << " WITHDRAWN: their kernels compute wrong results";

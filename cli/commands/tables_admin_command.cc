@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -58,7 +59,7 @@ void PrintHistory(std::ostream& out,
       {"EPOCH", "WHEN", "DIGEST", "FINGERPRINT", "HOW", "BY", "STATE", "WHY"});
   for (const v1::TableInfo& info : history.tables()) {
     table.AddRow({absl::StrCat(info.epoch()), FormatTime(info.promoted_at_us()),
-                  info.digest().substr(0, 16), info.fingerprint().substr(0, 12),
+                  ShortDigest(info.digest()), info.fingerprint().substr(0, 12),
                   HowText(info), UserText(info.by()), StateText(history, info),
                   info.withdrawn().empty() ? info.why() : info.withdrawn()});
   }
@@ -95,7 +96,7 @@ std::string LatencyText(double latency_us) {
 
 void PrintRejected(std::ostream& out, const v1::RejectedTable& rejected) {
   const v1::TableInfo& info = rejected.table();
-  out << "table " << info.digest().substr(0, 16) << " of job " << info.job_id()
+  out << "table " << ShortDigest(info.digest()) << " of job " << info.job_id()
       << ", " << FormatTime(rejected.rejected_at_us()) << "\n  "
       << rejected.reason() << "\n";
   if (rejected.points().empty()) return;
@@ -140,11 +141,11 @@ absl::Status RunRollBack(CommandContext& context,
     return absl::OkStatus();
   }
   const v1::TableInfo& table = response.table();
-  *context.out << "table " << table.digest().substr(0, 16) << " of "
+  *context.out << "table " << ShortDigest(table.digest()) << " of "
                << table.kernel() << " serves again, epoch " << table.epoch()
                << ": " << StaleText(table) << "\n";
   for (const v1::TableInfo& ended : response.ended()) {
-    *context.out << "table " << ended.digest().substr(0, 16)
+    *context.out << "table " << ShortDigest(ended.digest())
                  << " serves no longer\n";
   }
   *context.out << "the next profile may promote another: wavetune tables pin "
@@ -165,7 +166,7 @@ absl::Status RunPin(CommandContext& context,
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
   }
-  *context.out << "table " << response.table().digest().substr(0, 16) << " of "
+  *context.out << "table " << ShortDigest(response.table().digest()) << " of "
                << response.table().kernel()
                << " is pinned: jobs go on, but nothing is promoted until "
                   "wavetune tables unpin "

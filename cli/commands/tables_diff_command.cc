@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
@@ -110,7 +111,7 @@ Differences Compare(const CompiledTable& before, const CompiledTable& after,
 
 void PrintHeader(std::ostream& out, const char* name,
                  const CompiledTable& table) {
-  out << name << "  " << table.digest().substr(0, 16) << "  fingerprint "
+  out << name << "  " << ShortDigest(table.digest()) << "  fingerprint "
       << table.table().fingerprint.substr(0, 12) << ", "
       << table.table().silicon_key << ", " << table.table().environment_key
       << "\n";

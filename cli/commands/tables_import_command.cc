@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
@@ -21,7 +22,7 @@ struct TablesImportOptions {
 };
 
 void PrintEnded(std::ostream& out, const v1::TableInfo& ended) {
-  out << "table " << ended.digest().substr(0, 16) << " of " << ended.kernel()
+  out << "table " << ShortDigest(ended.digest()) << " of " << ended.kernel()
       << " serves no longer\n";
 }
 
@@ -40,7 +41,7 @@ absl::Status RunImport(CommandContext& context,
     return absl::OkStatus();
   }
   const v1::TableInfo& table = response.table();
-  *context.out << "table " << table.digest().substr(0, 16) << " of "
+  *context.out << "table " << ShortDigest(table.digest()) << " of "
                << table.kernel() << " serves, epoch " << table.epoch() << ": "
                << StaleText(table) << "\n";
   for (const v1::TableInfo& ended : response.ended())

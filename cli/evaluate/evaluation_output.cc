@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/text_table.h"
@@ -47,7 +48,7 @@ void PrintFigures(std::ostream& out, const EvaluationFigures& figures) {
 void PrintEvaluation(std::ostream& out, const TraceFit& fit,
                      const Evaluation& evaluation) {
   out << fit.table->table().kernel << ": table "
-      << fit.table->digest().substr(0, 16) << ", "
+      << ShortDigest(fit.table->digest()) << ", "
       << FormatBytes(static_cast<int64_t>(fit.table->payload().size()))
       << ", fitted from " << absl::StrFormat("%.1f", fit.SamplesPerCandidate())
       << " samples per candidate (" << fit.samples.size() << " samples of "

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "client/src/verified_table.h"
@@ -115,7 +116,7 @@ absl::Status TableFinder::CheckServes(const std::string& kernel,
   }
   if (why.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      "table ", digest.substr(0, 12), " of kernel \"", kernel,
+      "table ", ShortDigest(digest), " of kernel \"", kernel,
       "\" was withdrawn: ", why,
       ". Correct the kernel, then profile it: wavetune reprofile --kernel ",
       kernel));
@@ -125,7 +126,7 @@ absl::Status TableFinder::CheckNoneWithdrawn(const v1::TableInfo& table) const {
   const auto refuse = [&](const std::string& digest) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the table in ", files_->path(), " does not take the place of table ",
-        digest.substr(0, 12), ", which is for the same version of kernel \"",
+        ShortDigest(digest), ", which is for the same version of kernel \"",
         table.kernel(), "\" and was withdrawn"));
   };
   {

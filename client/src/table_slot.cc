@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/kernel/key_difference.h"
 
@@ -14,13 +15,15 @@ namespace {
 
 using Kind = ClientEvent::Kind;
 
-std::string Short(const std::string& digest) { return digest.substr(0, 12); }
+std::string Short(const std::string& fingerprint) {
+  return fingerprint.substr(0, 12);
+}
 
 absl::Status Refuse(const Table& table, const std::string& digest,
                     absl::string_view what, absl::string_view its,
                     absl::string_view ours, absl::string_view next) {
   return absl::FailedPreconditionError(
-      absl::StrCat("table ", Short(digest), " of kernel \"", table.kernel,
+      absl::StrCat("table ", ShortDigest(digest), " of kernel \"", table.kernel,
                    "\" is for ", what, " \"", its, "\", the tuner for \"", ours,
                    "\"; the tuner keeps what it has. ", next));
 }
@@ -43,7 +46,7 @@ absl::StatusOr<TableState> StateOf(const OfferedTable& offered,
   if (index < 0) {
     return absl::NotFoundError(absl::StrCat(
         "kernel \"", table.kernel, "\" has no specialisation \"",
-        specialisation, "\" in table ", Short(offered.table->digest()),
+        specialisation, "\" in table ", ShortDigest(offered.table->digest()),
         "; it has: ",
         absl::StrJoin(table.sub_tables, ", ",
                       [](std::string* out, const SubTable& sub) {
@@ -80,7 +83,7 @@ void TableSlot::LogIfStale(const TableState& state) {
   if (!state.stale) return;
   log_->Add(Kind::kStale, identity_.kernel, state.digest(),
             absl::FailedPreconditionError(absl::StrCat(
-                "table ", Short(state.digest()), " of kernel \"",
+                "table ", ShortDigest(state.digest()), " of kernel \"",
                 identity_.kernel, "\" is stale: ",
                 state.stale_reason.empty() ? "the daemon does not say why"
                                            : state.stale_reason,
@@ -139,9 +142,10 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
   const std::shared_ptr<const TableState> current = cell_.Get();
   if (current->digest() == digest) return absl::OkStatus();
   if (activation_ == ActivationPolicy::kPinned) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the tuner of kernel \"", identity_.kernel, "\" is pinned to table ",
-        Short(current->digest()), "; table ", Short(digest), " was not taken"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the tuner of kernel \"", identity_.kernel,
+                     "\" is pinned to table ", ShortDigest(current->digest()),
+                     "; table ", ShortDigest(digest), " was not taken"));
   }
   if (!absl::StartsWith(table.fingerprint, fingerprint_)) {
     return Refuse(table, digest, "fingerprint", Short(table.fingerprint),
@@ -158,7 +162,7 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
   if (other_environment && current->table != nullptr && !current->stale) {
     if (!offered.stale_reason.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "table ", Short(digest), " of kernel \"", table.kernel,
+          "table ", ShortDigest(digest), " of kernel \"", table.kernel,
           "\" is stale (", offered.stale_reason,
           "); the tuner keeps what it has. Profile the kernel again"));
     }
@@ -169,7 +173,7 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
   if (table.parameters != identity_.parameters ||
       table.dimensions != identity_.dimensions) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "table ", Short(digest), " of kernel \"", table.kernel,
+        "table ", ShortDigest(digest), " of kernel \"", table.kernel,
         "\" has other parameters or dimensions than the tuner, though the "
         "fingerprint is the same; the tuner keeps what it has"));
   }
@@ -310,7 +314,7 @@ absl::Status TableSlot::Activate(absl::string_view digest) {
   if (activation_ == ActivationPolicy::kPinned) {
     return absl::FailedPreconditionError(
         absl::StrCat("the tuner of kernel \"", identity_.kernel,
-                     "\" is pinned to table ", Short(current)));
+                     "\" is pinned to table ", ShortDigest(current)));
   }
   if (!staged_ || staged_->state.digest() != digest) {
     return absl::NotFoundError(absl::StrCat(

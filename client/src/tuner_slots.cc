@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "client/src/daemon_link.h"
 
 namespace wavetune {
@@ -58,7 +59,7 @@ bool IsOlderOfSameKey(const TableState& current, const v1::TableInfo& table) {
 
 absl::Status WasWithdrawn(const v1::TableInfo& table) {
   return absl::FailedPreconditionError(
-      absl::StrCat("table ", table.digest().substr(0, 12), " of kernel \"",
+      absl::StrCat("table ", ShortDigest(table.digest()), " of kernel \"",
                    table.kernel(), "\" was withdrawn: ", table.withdrawn(),
                    "; the default decides until another is promoted"));
 }

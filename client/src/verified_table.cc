@@ -15,7 +15,7 @@ absl::Status CheckAnnounced(absl::string_view what, absl::string_view announced,
                             absl::string_view is, const std::string& digest) {
   if (announced == is) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat("table ", digest.substr(0, 12), " was announced for ", what,
+      absl::StrCat("table ", ShortDigest(digest), " was announced for ", what,
                    " \"", announced, "\", its payload is for \"", is, "\""));
 }
 
@@ -65,7 +65,7 @@ absl::Status CheckIdentity(const v1::TableInfo& info, const std::string& kernel,
       absl::StartsWith(info.fingerprint(), fingerprint))
     return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(
-      "table ", info.digest().substr(0, 12), " is for kernel \"", info.kernel(),
+      "table ", ShortDigest(info.digest()), " is for kernel \"", info.kernel(),
       "\", ", Describe(info), ", not for kernel \"", kernel, "\"",
       fingerprint.empty() ? "" : ", fingerprint ", fingerprint));
 }
@@ -76,7 +76,7 @@ std::string Describe(const v1::TableInfo& info) {
       info.device_uuid().empty() ? "" : ", device ", info.device_uuid(),
       info.device_label().empty() ? "" : " (", info.device_label(),
       info.device_label().empty() ? ", " : "), ", info.silicon_key(),
-      ", digest ", info.digest().substr(0, 12));
+      ", digest ", ShortDigest(info.digest()));
 }
 
 }  // namespace wavetune

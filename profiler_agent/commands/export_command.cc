@@ -163,8 +163,7 @@ void Print(std::ostream& out, const ExportCommandOptions& options,
   if (!options.json) {
     out << file.candidates.size() << " configurations of " << file.kernel
         << " for " << file.architecture << ", table "
-        << file.table_digest.substr(0, 12) << ", in " << options.out_dir
-        << "\n";
+        << ShortDigest(file.table_digest) << ", in " << options.out_dir << "\n";
     return;
   }
   out << Json{{"out", options.out_dir},

@@ -6,13 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_clock.h"
-#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/catalog/catalog_fixture.h"
 #include "server/jobs/fake_measurement_executor.h"
-#include "server/jobs/fake_profiling.h"
-#include "server/store/fake_stores.h"
-#include "server/store/faulty_stores.h"
 
 namespace wavetune {
 namespace {
@@ -24,39 +20,20 @@ using ::testing::SizeIs;
 
 constexpr double kDayS = 86400;
 
-class RetentionTaskTest : public ::testing::Test {
+class RetentionTaskTest : public CatalogFixture {
  protected:
   TableRecord Promote(const DeviceFacts& device, double latency_us) {
     const ProfileKey key{spec_.name,
                          kernels_.Fingerprint(spec_.name, device).value(),
                          SiliconKey(device), EnvironmentKey(device)};
-    TableRecord record{.key = key};
-    record.promoted_at_us = clock_.NowUs();
-    const auto promoted = tables_.Promote(
-        record, *EncodeTable(FixedTable(spec_, key, spec_.default_configuration,
-                                        latency_us)));
-    EXPECT_TRUE(promoted.ok()) << promoted.status();
-    return *promoted;
-  }
-  void See(const DeviceFacts& device) {
-    ASSERT_TRUE(
-        device_store_.Put({.facts = device, .last_seen_us = clock_.NowUs()})
-            .ok());
-    ASSERT_TRUE(devices_.Load().ok());
+    return CatalogFixture::Promote(spec_, key, latency_us);
   }
 
   RetentionTaskTest() { kernels_.Add(spec_); }
 
   const KernelSpec spec_ = testing::GemmSpec();
   FakeKernelCatalog kernels_;
-  FakeClock clock_;
-  FakeTableStore fake_tables_;
-  FaultyTableStore store_{&fake_tables_};
   FakeJobStore jobs_;
-  FakeSampleStore samples_;
-  FakeDeviceStore device_store_;
-  TableCatalog tables_{&store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
   std::vector<std::string> logged_;
   RetentionTask task_{
       {.tables = &tables_,

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 
 namespace wavetune {
 namespace {
@@ -98,7 +99,7 @@ absl::StatusOr<TableRecord> RollbackTarget(
   if (const std::string wrong = WhyFoundWrong(history, *found);
       !wrong.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("table ", found->digest.substr(0, 16),
+        absl::StrCat("table ", ShortDigest(found->digest),
                      " was withdrawn and cannot serve again: ", wrong));
   }
   return *found;

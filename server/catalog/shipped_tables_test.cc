@@ -7,13 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_clock.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
+#include "server/catalog/catalog_fixture.h"
 #include "server/catalog/table_staleness.h"
-#include "server/jobs/fake_profiling.h"
-#include "server/store/fake_stores.h"
-#include "server/store/faulty_stores.h"
 #include "server/test_folder.h"
 
 namespace wavetune {
@@ -26,7 +23,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 // Kernel "copy" in a folder, and a device of each class.
-class ShippedTablesTest : public ::testing::Test {
+class ShippedTablesTest : public CatalogFixture {
  protected:
   void SetUp() override {
     folder_.WriteKernel("copy");
@@ -42,10 +39,6 @@ class ShippedTablesTest : public ::testing::Test {
             .driver = driver,
             .compiler = "PoCL 3.1"};
   }
-  void See(const DeviceFacts& device) {
-    ASSERT_TRUE(device_store_.Put({.facts = device}).ok());
-    ASSERT_TRUE(devices_.Load().ok());
-  }
   ProfileKey KeyOn(const DeviceFacts& device) {
     return {"copy", *kernels_.Fingerprint("copy", device), SiliconKey(device),
             EnvironmentKey(device)};
@@ -58,30 +51,12 @@ class ShippedTablesTest : public ::testing::Test {
     folder_.Write("kernels/copy/tables/" + file, *EncodeTable(table));
     kernels_.Refresh();
   }
-  std::vector<TableRecord> Serving() {
-    std::vector<TableRecord> records;
-    for (const ServingTable& table : tables_.snapshot()->tables)
-      records.push_back(table.record);
-    return records;
-  }
   TableRecord Profile(const ProfileKey& key, double latency_us) {
-    TableRecord record{.key = key};
-    record.how = PromotionKind::kProfiled;
-    const auto promoted =
-        tables_.Promote(record, *EncodeTable(TableOf(key, latency_us)));
-    EXPECT_TRUE(promoted.ok()) << promoted.status();
-    return *promoted;
+    return Promote(**kernels_.Spec("copy"), key, latency_us);
   }
 
   const TestFolder folder_;
   const DeviceFacts device_ = Cpu("1");
-  FakeTableStore fake_store_;
-  FaultyTableStore store_{&fake_store_};
-  FakeSampleStore samples_;
-  FakeDeviceStore device_store_;
-  FakeClock clock_;
-  TableCatalog tables_{&store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
   DiskKernelCatalog kernels_{{folder_ / "kernels"}};
   TableAdmission admission_{&devices_, &kernels_, &samples_, &clock_};
   std::vector<std::string> warnings_;

@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/catalog/catalog_fixture.h"
 #include "server/catalog/event_texts.h"
 #include "server/jobs/fake_measurement_executor.h"
-#include "server/jobs/fake_profiling.h"
-#include "server/store/fake_stores.h"
 
 namespace wavetune {
 namespace {
@@ -22,15 +19,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class StalenessWatchTest : public ::testing::Test {
+class StalenessWatchTest : public CatalogFixture {
  protected:
   void SetUp() override {
     SetDriver("580");
     const ProfileKey key{spec_.name, std::string(64, 'a'), SiliconKey(device_),
                          EnvironmentKey(device_)};
-    const auto payload =
-        EncodeTable(FixedTable(spec_, key, spec_.default_configuration, 10));
-    ASSERT_TRUE(tables_.Promote({.key = key}, *payload).ok());
+    Promote(spec_, key, 10);
     // As the daemon has it logged.
     changes_ = tables_
                    .Subscribe(tables_.snapshot()->revision,
@@ -42,17 +37,11 @@ class StalenessWatchTest : public ::testing::Test {
 
   void SetDriver(const std::string& driver) {
     device_.driver = driver;
-    ASSERT_TRUE(device_store_.Put({.facts = device_}).ok());
-    ASSERT_TRUE(devices_.Load().ok());
+    See(device_);
   }
 
   const KernelSpec spec_ = testing::GemmSpec();
   DeviceFacts device_ = testing::H200();
-  FakeTableStore store_;
-  FakeDeviceStore device_store_;
-  Clock& clock_ = SystemClock();
-  TableCatalog tables_{&store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;
   TableJudge judge_{&devices_, &kernels_};
   std::vector<std::string> log_;

@@ -110,7 +110,7 @@ const Choice& Newest(const std::vector<Choice>& choices) {
 // Says which table cannot be read, why, and what to do.
 std::string WhyLeftOut(const TableRecord& record, const absl::Status& status) {
   std::string why =
-      absl::StrCat("table ", record.digest.substr(0, 16), " of kernel ",
+      absl::StrCat("table ", ShortDigest(record.digest), " of kernel ",
                    record.key.kernel, " left out: ", status.message());
   // Of another release: the message says what to do.
   if (absl::IsUnimplemented(status)) return why;
@@ -294,12 +294,12 @@ absl::Status CheckIncumbent(const std::optional<ServingTable>& incumbent,
   if (serving == verified_against) return absl::OkStatus();
   if (serving.empty()) {
     return absl::AbortedError(absl::StrCat(
-        "table ", verified_against.substr(0, 8),
+        "table ", ShortDigest(verified_against),
         ", which it was compared with, serves no longer; its samples count "
         "for the next profile"));
   }
   return absl::AbortedError(absl::StrCat(
-      "table ", serving.substr(0, 8),
+      "table ", ShortDigest(serving),
       " was promoted meanwhile for the same device class by another job; its "
       "samples count for the next profile"));
 }

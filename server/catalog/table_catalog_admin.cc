@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/catalog/rollback.h"
 #include "server/catalog/table_catalog.h"
@@ -63,7 +64,7 @@ absl::Status CheckRollBack(const TableSnapshot& serving,
       });
   if (!serves || !ended.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("table ", target.digest.substr(0, 16), " serves already"));
+      absl::StrCat("table ", ShortDigest(target.digest), " serves already"));
 }
 
 bool IsSameKernel(const ProfileKey& a, const ProfileKey& b) {
@@ -74,7 +75,7 @@ bool IsSameKernel(const ProfileKey& a, const ProfileKey& b) {
 absl::Status CheckBeside(const TableRecord& serving,
                          const TableRecord& record) {
   if (!IsSameKernel(serving.key, record.key)) return absl::OkStatus();
-  const std::string name = absl::StrCat("table ", serving.digest.substr(0, 16));
+  const std::string name = absl::StrCat("table ", ShortDigest(serving.digest));
   if (serving.key == record.key && serving.digest == record.digest &&
       serving.unverified == record.unverified) {
     return absl::FailedPreconditionError(absl::StrCat(name, " serves already"));
@@ -188,7 +189,7 @@ absl::StatusOr<TableRecord> TableCatalog::PromoteInPlaceOf(
              .table = gone,
              .revision = ++revision,
              .by = stored.by,
-             .why = absl::StrCat(why_ended, stored.digest.substr(0, 16))});
+             .why = absl::StrCat(why_ended, ShortDigest(stored.digest))});
   }
   return stored;
 }
@@ -258,7 +259,7 @@ absl::StatusOr<TableRecord> TableCatalog::Ship(TableRecord record,
     if (!IsSameKernel(serving.record.key, record.key)) continue;
     if (!IsReplacedByShipped(serving.record)) {
       return absl::FailedPreconditionError(
-          absl::StrCat("table ", serving.record.digest.substr(0, 16),
+          absl::StrCat("table ", ShortDigest(serving.record.digest),
                        " serves, which did not come with the kernel"));
     }
     ended.push_back(serving.record);
@@ -268,7 +269,7 @@ absl::StatusOr<TableRecord> TableCatalog::Ship(TableRecord record,
   for (const TableRecord& known : history) {
     if (known.digest != record.digest) continue;
     return absl::AlreadyExistsError(absl::StrCat(
-        "table ", record.digest.substr(0, 16), " has served before"));
+        "table ", ShortDigest(record.digest), " has served before"));
   }
   return PromoteInPlaceOf(ended, std::move(record), {payload, std::move(table)},
                           "shipped anew with the kernel: table ");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/catalog/table_catalog.h"
 
@@ -30,7 +31,7 @@ absl::Status CheckSameKernelAndSilicon(const ProfileKey& from,
 absl::Status CheckStillStale(const std::optional<ServingTable>& incumbent,
                              const TableRecord& table, const ProfileKey& key) {
   if (!incumbent || incumbent->record.digest != table.digest) {
-    return absl::AbortedError(absl::StrCat("table ", table.digest.substr(0, 8),
+    return absl::AbortedError(absl::StrCat("table ", ShortDigest(table.digest),
                                            " is not what serves by now"));
   }
   if (incumbent->record.IsFor(key.environment_key) &&

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
@@ -252,7 +253,7 @@ TEST_F(TableCatalogTest, KeepsInMindWhatAnUpgradeCannotReadUntilItIsReplaced) {
   EXPECT_EQ(left_out, warnings_);
   ASSERT_THAT(left_out, SizeIs(2));
   EXPECT_THAT(left_out,
-              Contains(AllOf(HasSubstr(old_table.digest.substr(0, 16)),
+              Contains(AllOf(HasSubstr(ShortDigest(old_table.digest)),
                              HasSubstr(spec_.name), HasSubstr("before 1.0"),
                              HasSubstr("--refit-only"))));
   // Of the kernel as it is today.
@@ -361,7 +362,7 @@ TEST_F(TableCatalogTest, ATableVerifiedAgainstAnotherIncumbentIsNotPromoted) {
     const auto refused = catalog_.Promote(record, *payload, verified);
     EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
     EXPECT_THAT(std::string(refused.status().message()),
-                HasSubstr(serving.digest.substr(0, 8)));
+                HasSubstr(ShortDigest(serving.digest)));
     EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, serving.digest);
   }
   EXPECT_TRUE(catalog_.Promote(record, *payload, serving.digest).ok());

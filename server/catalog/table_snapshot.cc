@@ -55,7 +55,7 @@ TableSnapshot WithPromoted(TableSnapshot serving, ServingTable table) {
 
 std::string PinnedText(const PinRecord& pin) {
   return absl::StrCat("kernel ", pin.kernel, " is pinned to table ",
-                      pin.digest.substr(0, 16), " by user ", pin.by,
+                      ShortDigest(pin.digest), " by user ", pin.by,
                       pin.why.empty() ? "" : absl::StrCat(" (", pin.why, ")"),
                       ": wavetune tables unpin ", pin.kernel, " ends that");
 }

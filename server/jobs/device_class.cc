@@ -2,11 +2,6 @@
 
 namespace wavetune {
 
-bool IsOfClass(const DeviceFacts& device, const ProfileKey& key) {
-  return SiliconKey(device) == key.silicon_key &&
-         EnvironmentKey(device) == key.environment_key;
-}
-
 bool IsOfClass(ExecutorDirectory& executors, const std::string& device_uuid,
                const ProfileKey& key) {
   const auto executor = executors.Find(device_uuid, 0);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "fit/plan/drift_regimes.h"
 #include "model/kernel/correctness_problems.h"
@@ -28,10 +29,6 @@ ProfileKey MeasuredKey(const TableRecord& table) {
   ProfileKey key = table.key;
   key.environment_key = table.measured_in();
   return key;
-}
-
-std::string ShortDigest(const std::string& digest) {
-  return digest.substr(0, 8);
 }
 
 bool IsKnown(const std::vector<Candidate>& candidates,

@@ -67,7 +67,7 @@ class DriftJob {
   // Errors: FAILED_PRECONDITION where it does not, with what was measured, and
   // where it is not what answers; then nothing changed.
   absl::Status Verify();
-  // Makes "table 3fa4c01b <message>" the job's. Cannot fail.
+  // Makes "table 3fa4c01b9d2e6f70 <message>" the job's. Cannot fail.
   absl::Status Say(const std::string& message);
   // Facts of the device, the kernel, what serves, and its samples.
   absl::Status Bind();

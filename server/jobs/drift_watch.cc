@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "model/kernel/key_difference.h"
 #include "server/catalog/table_staleness.h"
 #include "server/jobs/carry_over.h"
@@ -92,7 +93,7 @@ void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,
                            .silicon_key = key.silicon_key,
                            .environment_key = key.environment_key};
   request.reason = absl::StrCat(
-      "automatic: table ", serving.digest.substr(0, 8),
+      "automatic: table ", ShortDigest(serving.digest),
       " is stale: ", StaleReason(serving, device, *options_.kernels));
   request.canary = true;
   request.fingerprint = key.fingerprint;

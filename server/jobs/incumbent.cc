@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "model/table/kernel_match.h"
 #include "server/catalog/wrong_tables.h"
 
@@ -31,7 +32,7 @@ bool Incumbent::IsStaleFor(const ProfileKey& key) const {
 
 std::string Incumbent::ServesOnText() const {
   if (!serving_) return "the default configuration serves on";
-  return absl::StrCat("table ", serving_->record.digest.substr(0, 8),
+  return absl::StrCat("table ", ShortDigest(serving_->record.digest),
                       " serves on");
 }
 

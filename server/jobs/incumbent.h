@@ -47,8 +47,8 @@ class Incumbent {
   // was imported and is not verified.
   bool IsStaleFor(const ProfileKey& key) const;
 
-  // Returns who decides where nothing is promoted, for people: "table 3fa4c01b
-  // serves on".
+  // Returns who decides where nothing is promoted, for people: "table
+  // 3fa4c01b9d2e6f70 serves on".
   std::string ServesOnText() const;
 
  private:

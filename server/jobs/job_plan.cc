@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/kernel/key_difference.h"
 #include "server/catalog/table_staleness.h"
@@ -23,8 +24,8 @@ double MeanDeviceTimeUs(const std::vector<Sample>& samples) {
   return samples.empty() ? -1 : sum_us / static_cast<double>(samples.size());
 }
 
-std::string ShortDigest(const Incumbent& incumbent) {
-  return incumbent.record()->digest.substr(0, 8);
+std::string NameOf(const Incumbent& incumbent) {
+  return ShortDigest(incumbent.record()->digest);
 }
 
 std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
@@ -34,7 +35,7 @@ std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
     return absl::StrCat(name, ": no table serves yet");
   }
   return absl::StrCat(name, ": its table is compared with table ",
-                      ShortDigest(incumbent), ", which serves");
+                      NameOf(incumbent), ", which serves");
 }
 
 // Of a job that begins with a canary.
@@ -46,22 +47,21 @@ std::string CanaryText(const JobServices& services, const JobRecord& job,
   }
   const TableRecord& serving = *incumbent.record();
   if (!job.verify_digest.empty()) {
-    return absl::StrCat("verification of table ", ShortDigest(incumbent),
+    return absl::StrCat("verification of table ", NameOf(incumbent),
                         ", at most ", DriftJob::kMostSamples, " samples");
   }
   if (!incumbent.IsStaleFor(job.key)) {
-    return absl::StrCat("nothing: table ", ShortDigest(incumbent),
-                        " is current");
+    return absl::StrCat("nothing: table ", NameOf(incumbent), " is current");
   }
   if (incumbent.comparable() == nullptr ||
       (serving.key.fingerprint != job.key.fingerprint &&
        !DiffersByCompilerAlone(serving, kernel.spec, device,
                                *services.kernels))) {
     return absl::StrCat("profile: the kernel was edited since table ",
-                        ShortDigest(incumbent));
+                        NameOf(incumbent));
   }
   return absl::StrCat(
-      "canary of table ", ShortDigest(incumbent), " (",
+      "canary of table ", NameOf(incumbent), " (",
       KeyDifference(serving.key.environment_key, job.key.environment_key),
       "), at most ", DriftJob::kMostSamples,
       " samples: it is carried over, or refitted with the samples that hold, "

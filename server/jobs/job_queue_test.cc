@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/digest.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/job_queue_fixture.h"
 
@@ -281,7 +282,7 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   const JobRecord second = Run(queue);
   EXPECT_EQ(second.state, JobState::kSucceeded);
   EXPECT_THAT(second.message, HasSubstr("5 % slower"));
-  EXPECT_THAT(second.message, HasSubstr(first.digest.substr(0, 8)));
+  EXPECT_THAT(second.message, HasSubstr(ShortDigest(first.digest)));
   EXPECT_TRUE(second.digest.empty());
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
 }

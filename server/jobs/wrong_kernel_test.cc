@@ -168,7 +168,7 @@ TEST_F(WrongKernelTest, ATableOfAnAlikeDevicesJobIsNotReplacedUnseen) {
   const JobRecord job = Run(queue);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message, HasSubstr("not promoted, table " +
-                                     other.substr(0, 8) + " serves on"));
+                                     ShortDigest(other) + " serves on"));
   EXPECT_THAT(job.message, HasSubstr("by another job"));
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, other);
 }

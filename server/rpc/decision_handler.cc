@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/device_space.h"
@@ -120,8 +121,8 @@ absl::StatusOr<Decider> FindDecider(const TableLookup& lookup,
       lookup.FindWithdrawn(kernel, device_uuid, fingerprint);
   if (withdrawn) {
     const TableRecord& record = withdrawn->record;
-    decider.withdrawn = absl::StrCat("table ", record.digest.substr(0, 12),
-                                     ": ", record.withdrawn);
+    decider.withdrawn = absl::StrCat("table ", ShortDigest(record.digest), ": ",
+                                     record.withdrawn);
   }
   // A missing table is an answer, a kernel that nobody knows is not.
   const absl::StatusOr<std::shared_ptr<const KernelSpec>> spec =

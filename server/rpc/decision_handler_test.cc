@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
@@ -112,7 +113,7 @@ TEST_F(DecisionHandlerTest, AWithdrawnTableAnswersTheDefaultAndWhy) {
   EXPECT_THAT(Values(), ElementsAre(64, 32, 32, 2, 4, 1, 1));
   EXPECT_THAT(
       response_.decisions(0).reason(),
-      HasSubstr("TABLE_WITHDRAWN: table " + promoted->digest.substr(0, 12) +
+      HasSubstr("TABLE_WITHDRAWN: table " + ShortDigest(promoted->digest) +
                 ": it chooses a wrong one"));
   EXPECT_EQ(response_.digest(), "");
 }

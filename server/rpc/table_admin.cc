@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/catalog/rollback.h"
 #include "server/catalog/wrong_tables.h"
@@ -65,7 +66,7 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
       WhyWrong(*options_.samples, target.key, table.table->table()));
   if (wrong) {
     return absl::FailedPreconditionError(
-        absl::StrCat("table ", target.digest.substr(0, 16),
+        absl::StrCat("table ", ShortDigest(target.digest),
                      " must not serve again: ", *wrong));
   }
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack result,
@@ -79,7 +80,7 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
     RETURN_IF_ERROR(options_.tables->Withdraw(
         result.table.key, result.table, *wrong_since, options_.clock->NowUs()));
     return absl::FailedPreconditionError(absl::StrCat(
-        "table ", target.digest.substr(0, 16),
+        "table ", ShortDigest(target.digest),
         " was found wrong meanwhile and is withdrawn: ", *wrong_since,
         ": roll back further, or profile"));
   }
@@ -110,7 +111,7 @@ absl::Status TableAdmin::Pin(const v1::PinTableRequest& request,
        .silicon_key = kept.key.silicon_key,
        .digest = kept.digest,
        .by = by,
-       .text = absl::StrCat("table ", kept.digest.substr(0, 16), " of kernel ",
+       .text = absl::StrCat("table ", ShortDigest(kept.digest), " of kernel ",
                             kept.key.kernel, " is pinned",
                             request.reason().empty() ? "" : ": ",
                             request.reason())});

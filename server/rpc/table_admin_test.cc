@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "base/fake_clock.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
+#include "server/catalog/catalog_fixture.h"
 #include "server/jobs/fake_measurement_executor.h"
-#include "server/jobs/fake_profiling.h"
 #include "server/rpc/table_handler.h"
-#include "server/store/fake_stores.h"
 
 namespace wavetune {
 namespace {
@@ -22,27 +20,16 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-class TableAdminTest : public ::testing::Test {
+class TableAdminTest : public CatalogFixture {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(device_store_.Put({.facts = device_}).ok());
-    ASSERT_TRUE(devices_.Load().ok());
-  }
+  void SetUp() override { See(device_); }
 
   ProfileKey Key(const DeviceFacts& device) const {
     return {spec_.name, std::string(64, 'a'), SiliconKey(device),
             EnvironmentKey(device)};
   }
   TableRecord Promote(const DeviceFacts& device, double latency_us) {
-    const ProfileKey key = Key(device);
-    TableRecord record{.key = key};
-    record.how = PromotionKind::kProfiled;
-    record.by = "1000";
-    const auto promoted = tables_.Promote(
-        record, *EncodeTable(FixedTable(spec_, key, spec_.default_configuration,
-                                        latency_us)));
-    EXPECT_TRUE(promoted.ok()) << promoted.status();
-    return *promoted;
+    return CatalogFixture::Promote(spec_, Key(device), latency_us);
   }
 
   v1::RollBackRequest RollBackRequest(const std::string& digest = "") const {
@@ -70,12 +57,6 @@ class TableAdminTest : public ::testing::Test {
 
   const KernelSpec spec_ = testing::GemmSpec();
   const DeviceFacts device_ = testing::H200();
-  FakeTableStore store_;
-  FakeSampleStore samples_;
-  FakeDeviceStore device_store_;
-  FakeClock clock_;
-  TableCatalog tables_{&store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
   FakeKernelCatalog kernels_;
   EventJournal events_{nullptr, &clock_, [](const auto&) {},
                        [](const EventRecord&) {}};

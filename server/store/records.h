@@ -31,6 +31,13 @@ struct ProfileKey {
   friend auto operator<=>(const ProfileKey&, const ProfileKey&) = default;
 };
 
+// Whether a device is of the key's class: of its silicon and environment, so
+// that it has the same samples and tables.
+inline bool IsOfClass(const DeviceFacts& device, const ProfileKey& key) {
+  return SiliconKey(device) == key.silicon_key &&
+         EnvironmentKey(device) == key.environment_key;
+}
+
 // A sample with where, when and why it was taken.
 struct SampleRecord {
   Sample sample;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "model/kernel/device.h"
 
 namespace wavetune {
@@ -128,8 +129,8 @@ void PlanClasses(const RetentionView& view, const RetentionLimits& limits,
     }
     plan.classes.push_back({table, newer.why});
     plan.lines.push_back(
-        absl::StrCat("retires table ", table.digest.substr(0, 16),
-                     " of kernel ", table.key.kernel, ": ", newer.why,
+        absl::StrCat("retires table ", ShortDigest(table.digest), " of kernel ",
+                     table.key.kernel, ": ", newer.why,
                      ", and another has served on its silicon for ",
                      DaysText(newer.table->promoted_at_us, now_us)));
   }
@@ -171,7 +172,7 @@ void PlanPayloads(const RetentionView& view, const RetentionLimits& limits,
     }
     plan.payloads.push_back(table.digest);
     plan.lines.push_back(absl::StrCat(
-        "forgets table ", table.digest.substr(0, 16), " of kernel ",
+        "forgets table ", ShortDigest(table.digest), " of kernel ",
         table.key.kernel, ", which was promoted ",
         DaysText(table.promoted_at_us, now_us), " ago and serves no longer"));
   }
@@ -204,9 +205,7 @@ bool HasADevice(const RetentionView& view, const ProfileKey& key) {
   return std::any_of(
       view.devices.begin(), view.devices.end(),
       [&](const DeviceRecord& device) {
-        if (SiliconKey(device.facts) != key.silicon_key ||
-            EnvironmentKey(device.facts) != key.environment_key)
-          return false;
+        if (!IsOfClass(device.facts, key)) return false;
         const auto now =
             view.fingerprints.find({key.kernel, device.facts.uuid});
         return now == view.fingerprints.end() || now->second == key.fingerprint;

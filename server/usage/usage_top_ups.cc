@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "usage/usage_weights.h"
 
 namespace wavetune {
@@ -135,10 +136,7 @@ std::optional<UsageTopUps::Target> UsageTopUps::TargetFor(
     const auto executor = services_.executors->Find(uuid, 0);
     if (executor == nullptr) continue;
     const DeviceFacts facts = executor->device();
-    if (SiliconKey(facts) != key.silicon_key ||
-        EnvironmentKey(facts) != key.environment_key) {
-      continue;
-    }
+    if (!IsOfClass(facts, key)) continue;
     const auto kernel = services_.kernels->Get(key.kernel, facts);
     if (kernel.ok() && (*kernel)->files.fingerprint == key.fingerprint) {
       return Target{uuid, key.fingerprint};
@@ -153,7 +151,7 @@ std::string UsageTopUps::ReasonFor(const UsageRecord& record) const {
   return absl::StrFormat(
       "automatic: %.1f %% of some %.0f decisions with table %s were "
       "extrapolated (%.1f %%) or had a bound above %.0f %% (%.1f %%)",
-      100 * weights.uncertain_share(), total, record.digest.substr(0, 8),
+      100 * weights.uncertain_share(), total, ShortDigest(record.digest),
       100 * weights.extrapolated / total, 100 * kWideBound,
       100 * weights.wide_bound / total);
 }

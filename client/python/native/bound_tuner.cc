@@ -9,6 +9,7 @@
 #include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/status_exception.h"
 #include "nanobind/stl/string.h"
@@ -89,11 +90,10 @@ std::vector<int> ParametersOf(const Tuner& tuner, const nb::object& names) {
 
 std::string Represent(const BoundTuner& self) {
   const std::string digest = self.tuner().digest();
-  return absl::StrCat("<wavetune.Tuner of \"", self.tuner().kernel(), "\", ",
-                      digest.empty()
-                          ? "no table"
-                          : absl::StrCat("table ", digest.substr(0, 12)),
-                      ">");
+  return absl::StrCat(
+      "<wavetune.Tuner of \"", self.tuner().kernel(), "\", ",
+      digest.empty() ? "no table" : absl::StrCat("table ", ShortDigest(digest)),
+      ">");
 }
 
 // Returns the tuner, or nullptr with a Python exception set for one that

@@ -166,7 +166,7 @@ def test_a_tuner_tells_what_it_decides_among(gemm):
     assert gemm.resolve(m=11, n=24, k=8).configuration in gemm.configurations
     assert gemm.digest == tables.digest("gemm")
     assert (gemm.origin, gemm.stale) == (Origin.CACHE, False)
-    assert repr(gemm) == f'<wavetune.Tuner of "random", table {gemm.digest[:12]}>'
+    assert repr(gemm) == f'<wavetune.Tuner of "random", table {gemm.digest[:16]}>'
 
 
 def test_an_explanation_lists_the_chosen_row_with_the_decision(gemm):
