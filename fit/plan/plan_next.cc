@@ -32,21 +32,19 @@ using Problems = std::vector<std::vector<Problem>>;  // Per candidate.
 // One specialisation's part of the plan.
 class Planner {
  public:
-  Planner(const ProfileInput& input, const SpecialisationState& specialisation,
-          const std::vector<MeasureItem>& failed)
+  Planner(const ProfileInput& input, SpecialisationState& specialisation,
+          const std::vector<MeasureItem>& failed,
+          const std::vector<MeasureItem>& pending)
       : input_(input),
         state_(specialisation),
-        failed_(specialisation.candidates.size()) {
-    std::map<Configuration, size_t> index;
-    for (size_t i = 0; i < state_.candidates.size(); ++i) {
-      index[state_.candidates[i].candidate->configuration] = i;
+        failed_(ByCandidate(failed)),
+        pending_(ByCandidate(pending)) {
+    // From here on as if they were measured, but for what they will show.
+    for (size_t i = 0; i < pending_.size(); ++i) {
+      std::vector<Problem>& measured = specialisation.candidates[i].measured;
+      measured.insert(measured.end(), pending_[i].begin(), pending_[i].end());
+      std::sort(measured.begin(), measured.end());
     }
-    for (const MeasureItem& item : failed) {
-      const auto found = index.find(item.configuration);
-      if (found == index.end()) continue;
-      failed_[found->second].push_back(item.problem);
-    }
-    for (auto& problems : failed_) std::sort(problems.begin(), problems.end());
   }
 
   // Sets phase, items and the estimate; kDone where nothing is left.
@@ -61,6 +59,7 @@ class Planner {
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
+    if (IsPending(screening)) return Awaiting(ProfilePhase::kSampling);
     const SpecialisationState wider = WithNeighbours(input_, state_);
     const std::vector<size_t> survivors =
         Survivors(wider, screening, input_.device.multiprocessors,
@@ -73,6 +72,7 @@ class Planner {
       step.samples_planned = std::min(planned, Budget());
       return step;
     }
+    if (IsPending(sampling)) return Awaiting(ProfilePhase::kRefining);
     // All that sampling left: it asks for little where few tiles are possible,
     // and nothing of candidates that screening dropped.
     const int64_t room = Budget() - Used();
@@ -105,6 +105,44 @@ class Planner {
   }
 
  private:
+  // Sorted, per candidate of the specialisation.
+  Problems ByCandidate(const std::vector<MeasureItem>& items) const {
+    std::map<Configuration, size_t> index;
+    for (size_t i = 0; i < state_.candidates.size(); ++i) {
+      index[state_.candidates[i].candidate->configuration] = i;
+    }
+    Problems problems(state_.candidates.size());
+    for (const MeasureItem& item : items) {
+      const auto found = index.find(item.configuration);
+      if (found == index.end() || item.problem.specialisation != state_.name) {
+        continue;
+      }
+      problems[found->second].push_back(item.problem);
+    }
+    for (auto& own : problems) std::sort(own.begin(), own.end());
+    return problems;
+  }
+
+  // Whether one of the problems is being measured.
+  bool IsPending(const Problems& problems) const {
+    for (size_t i = 0; i < problems.size(); ++i) {
+      for (const Problem& problem : problems[i]) {
+        if (std::binary_search(pending_[i].begin(), pending_[i].end(),
+                               problem)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // What is pending decides what is measured in `phase`.
+  ProfileStep Awaiting(ProfilePhase phase) const {
+    return {.phase = phase,
+            .awaits_pending = true,
+            .samples_planned = Used() + MostRefinementSamples(state_)};
+  }
+
   std::vector<size_t> AllCandidates() const {
     std::vector<size_t> all(state_.candidates.size());
     for (size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -190,16 +228,18 @@ class Planner {
 
   const ProfileInput& input_;
   const SpecialisationState& state_;
-  FailedProblems failed_;
+  const FailedProblems failed_;
+  const Problems pending_;
 };
 
 }  // namespace
 
 ProfileStep PlanNext(const ProfileInput& input,
-                     const std::vector<MeasureItem>& failed) {
-  const absl::StatusOr<ProfileState> state = MakeProfileState(input);
+                     const std::vector<MeasureItem>& failed,
+                     const std::vector<MeasureItem>& pending) {
+  absl::StatusOr<ProfileState> state = MakeProfileState(input);
   if (!state.ok()) return {};
-  const auto used = static_cast<int64_t>(input.samples.size());
+  const auto used = static_cast<int64_t>(input.samples.size() + pending.size());
   ProfileStep done{.samples_planned = used};
   const int64_t budget = state->compiled * input.options.samples_per_candidate;
   const double time_budget_us = input.options.device_time_budget_us;
@@ -212,16 +252,16 @@ ProfileStep PlanNext(const ProfileInput& input,
   ProfileStep best = done;
   double best_share = 0;
   int64_t planned = 0;
-  for (const SpecialisationState& s : state->specialisations) {
+  for (SpecialisationState& s : state->specialisations) {
     if (s.candidates.empty()) continue;
-    Planner planner(input, s, failed);
+    Planner planner(input, s, failed, pending);
     ProfileStep step = planner.Next();
     const int64_t room =
         std::min(planner.Budget() - planner.Used(), budget - used);
     if (static_cast<int64_t>(step.items.size()) > room) {
       step.items.resize(static_cast<size_t>(std::max<int64_t>(0, room)));
     }
-    if (step.items.empty()) {
+    if (step.items.empty() && !step.awaits_pending) {
       planned += planner.Used();
       continue;
     }
@@ -230,13 +270,15 @@ ProfileStep PlanNext(const ProfileInput& input,
                              ? static_cast<double>(planner.Used()) /
                                    static_cast<double>(s.candidates.size())
                              : 0;
-    if (best.items.empty() || step.phase < best.phase ||
-        (step.phase == best.phase && share < best_share)) {
+    // What can be measured now goes before what is waited for.
+    const bool same = step.phase == best.phase;
+    if (step.phase < best.phase || (same && best.awaits_pending) ||
+        (same && !step.awaits_pending && share < best_share)) {
       best = std::move(step);
       best_share = share;
     }
   }
-  if (best.items.empty()) return done;
+  if (best.items.empty() && !best.awaits_pending) return done;
   best.samples_planned = std::max(planned, used);
   return best;
 }

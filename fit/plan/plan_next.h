@@ -14,7 +14,9 @@ enum class ProfilePhase { kScreening, kSampling, kRefining, kDone };
 
 struct ProfileStep {
   ProfilePhase phase = ProfilePhase::kDone;
-  std::vector<MeasureItem> items;  // Empty: done.
+  std::vector<MeasureItem> items;  // Empty: done, unless it awaits something.
+  // Nothing can be planned before what is pending has been measured.
+  bool awaits_pending = false;
   // Estimate of all samples of the profile, for progress.
   int64_t samples_planned = 0;
 };
@@ -23,9 +25,15 @@ struct ProfileStep {
 // or that failed (`failed` lists pairs that could not be measured). Cannot
 // fail: with nothing left to do it returns kDone. Of specialisations that are
 // refined the one with the fewest samples a candidate goes first.
+//
+// `pending`: pairs that are being measured. They are not planned again and
+// count as samples, so that a step can be planned beside the one before. Which
+// anchors a phase measures does not depend on them; the next phase waits.
+//
 // Deterministic. Cost: up to about a second for 200 candidates.
 ProfileStep PlanNext(const ProfileInput& input,
-                     const std::vector<MeasureItem>& failed = {});
+                     const std::vector<MeasureItem>& failed = {},
+                     const std::vector<MeasureItem>& pending = {});
 
 }  // namespace wavetune
 

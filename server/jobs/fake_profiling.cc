@@ -33,15 +33,18 @@ std::vector<Problem> ProblemsOf(const ProfileInput& input,
 }
 
 ProfileStep Plan(const ProfileInput& input,
-                 const std::vector<MeasureItem>& failed) {
+                 const std::vector<MeasureItem>& failed,
+                 const std::vector<MeasureItem>& pending) {
   std::set<Pair> known;
   double device_time_us = 0;
   for (const Sample& sample : input.samples) {
     known.emplace(sample.configuration, sample.problem);
     device_time_us += sample.device_time_us;
   }
-  for (const MeasureItem& item : failed) {
-    known.emplace(item.configuration, item.problem);
+  for (const auto* items : {&failed, &pending}) {
+    for (const MeasureItem& item : *items) {
+      known.emplace(item.configuration, item.problem);
+    }
   }
   ProfileStep step;
   const double budget_us = input.options.device_time_budget_us;

@@ -16,7 +16,8 @@ namespace wavetune {
 
 struct ProfilingFunctions {
   std::function<ProfileStep(const ProfileInput&,
-                            const std::vector<MeasureItem>& failed)>
+                            const std::vector<MeasureItem>& failed,
+                            const std::vector<MeasureItem>& pending)>
       plan_next;
   std::function<absl::StatusOr<FitResult>(const ProfileInput&)> fit_table;
   std::function<VerificationPlan(const ProfileInput&, const Table&,

@@ -23,6 +23,7 @@
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profile_texts.h"
+#include "server/jobs/step_planner.h"
 #include "server/jobs/stored_profile.h"
 
 namespace wavetune {
@@ -420,11 +421,15 @@ absl::Status ProfilingJob::CheckCandidates() const {
 absl::Status ProfilingJob::MeasurePlanned() {
   const int64_t started_us = services_.clock->NowUs();
   const size_t samples_before = input_.samples.size();
+  StepPlanner planner(services_);
   for (;;) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     input_.options.boards = device_.boards();
-    const ProfileStep step = services_.profiling.plan_next(input_, failed_);
+    const ProfileStep step = planner.Next(input_, failed_);
     if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
+    if (input_.options.boards > 1) {
+      planner.PlanBeside(input_, failed_, step.items);
+    }
     ReportProgress(step, started_us, samples_before);
     const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
       const MeasureItem& item = step.items[index];
