@@ -93,6 +93,7 @@ at_most() { python3 -c "import sys; sys.exit(not float('$1') <= float('$2'))"; }
 note "1: profiling ${kernel} under driver 1.0"
 "${bin}/wavetune" reprofile --kernel "${kernel}" --budget "${budget}" --reason "driver upgrade drill" --wait
 first="$(serving digest)"
+[ "$(ask "said['digest']" jobs show "$(newest_job)")" = "${first}" ] || die "the profile was not promoted: there is nothing to upgrade"
 first_epoch="$(serving epoch)"
 "${bin}/fetch_poller" "${WAVETUNE_ENDPOINT}" "${kernel}" > "${scratch}/polled" 2> "${scratch}/poller.log" &
 poller_pid=$!

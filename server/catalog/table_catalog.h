@@ -123,9 +123,9 @@ class TableCatalog {
   // Stores a table and makes it serve. `verified_against` is the digest of the
   // incumbent that it was found to beat, empty for none; without it, it is
   // compared with nothing. Errors: as CompiledTable::Create and
-  // TableStore::Promote; ABORTED where another incumbent serves by now, where
-  // that one does no longer, or where what serves is pinned; then nothing
-  // changed.
+  // TableStore::Promote; ABORTED where another incumbent serves by now that was
+  // verified here, where that one does no longer, or where what serves is
+  // pinned; then nothing changed.
   absl::StatusOr<TableRecord> Promote(
       TableRecord record, const std::string& payload,
       const std::optional<std::string>& verified_against = std::nullopt);

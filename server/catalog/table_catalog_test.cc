@@ -669,6 +669,14 @@ TEST_F(TableImportTest, ServesWhereNothingDoes) {
   EXPECT_THAT(catalog_.snapshot()->tables, SizeIs(1));
 }
 
+// A job that began before it came has compared its table with nothing.
+TEST_F(TableImportTest, ThatCameMeanwhileIsNoObstacleToAJobsTable) {
+  ASSERT_TRUE(catalog_.Import(Imported(), Payload()).ok());
+  const auto own = catalog_.Promote({.key = Key(device_)}, Payload(10), "");
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(catalog_.Incumbent(Key(device_))->record.digest, own->digest);
+}
+
 TEST_F(TableImportTest, TakesNoVerifiedTablesPlaceUnlessItIsTrusted) {
   DeviceFacts upgraded = device_;
   upgraded.driver = "999.1";

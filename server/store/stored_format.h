@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "server/store/stored_records.h"
 #include "wavetune/problem.h"
 
@@ -35,6 +37,19 @@ absl::StatusOr<Message> ParseStored(absl::string_view bytes) {
         absl::StrCat(name, " has no valid format: ", message.format()));
   }
   return message;
+}
+
+// Returns the bytes of a message, the same for the same content: protobuf
+// writes a map's entries in any order. Cannot fail.
+template <typename Message>
+std::string SerializeStored(const Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream output(&stream);
+  output.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&output);
+  output.Trim();
+  return bytes;
 }
 
 // Problems stand in several stored messages as the same three fields.

@@ -80,7 +80,7 @@ std::string EncodeStoredUsage(const UsageRecord& record) {
   stored.set_refined_uncertain_share(record.refined.uncertain_share);
   stored.set_refined_in_vain(record.refined.in_vain);
   stored.set_reported_at_us(record.reported_at_us);
-  return stored.SerializeAsString();
+  return SerializeStored(stored);
 }
 
 absl::StatusOr<UsageRecord> DecodeStoredUsage(absl::string_view bytes) {

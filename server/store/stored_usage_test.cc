@@ -17,6 +17,16 @@ TEST(StoredUsageTest, IsWhatItWas) {
   EXPECT_EQ(DecodeStoredUsage(EncodeStoredUsage({})).value(), UsageRecord());
 }
 
+// Found by the fuzz target: protobuf writes a map's entries in any order.
+TEST(StoredUsageTest, TheSameUseIsTheSameBytes) {
+  UsageRecord record = TestUsage();
+  for (int i = 0; i < 20; ++i)
+    record.specialisations[std::string(1, static_cast<char>('a' + i))] = {};
+  const std::string bytes = EncodeStoredUsage(record);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(EncodeStoredUsage(DecodeStoredUsage(bytes).value()), bytes);
+}
+
 TEST(StoredUsageTest, RefusesGarbageAndOtherFormats) {
   for (const std::string& bytes :
        {std::string(), std::string("garbage"), std::string(100, '\xff')}) {

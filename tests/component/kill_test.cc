@@ -39,10 +39,15 @@ struct Acknowledged {
   uint64_t job = 0;
   int64_t samples = 0;  // Of that job.
   std::set<std::string> digests;
+  // What serves; empty where a promotion or a retirement may have happened that
+  // nobody was told of.
+  std::string serving;
   int64_t samples_of_all = 0;
+  int64_t promotions = 0;
 };
 
-// Profiles one kernel over and over, as an operator without patience would.
+// Profiles one kernel over and over, as an operator without patience would, and
+// retires each table before the next profile, so that each is promoted.
 class Operator {
  public:
   Operator(const std::string& admin, const std::string& reader,
@@ -67,10 +72,21 @@ class Operator {
   // Until the daemon is gone.
   void Work() {
     while (!ends_) {
-      if (!running_ && !Queue()) return;
+      if (!running_ && !(Retire() && Queue())) return;
       if (!Look()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
+  }
+
+  bool Retire() {
+    if (acknowledged_->serving.empty()) return true;
+    grpc::ClientContext context;
+    v1::RetireTableRequest request;
+    v1::RetireTableResponse response;
+    request.set_digest(acknowledged_->serving);
+    request.set_reason("kill_test");
+    acknowledged_->serving.clear();
+    return admin_->RetireTable(&context, request, &response).ok();
   }
 
   bool Queue() {
@@ -103,7 +119,10 @@ class Operator {
         std::max<int64_t>(0, job.samples() - acknowledged_->samples);
     acknowledged_->samples = std::max(acknowledged_->samples, job.samples());
     if (job.finished_at_us() > 0) running_ = false;
-    if (!job.digest().empty()) acknowledged_->digests.insert(job.digest());
+    if (running_ || job.digest().empty()) return true;
+    acknowledged_->digests.insert(job.digest());
+    acknowledged_->serving = job.digest();
+    ++acknowledged_->promotions;
     return true;
   }
 
@@ -148,8 +167,11 @@ class KillTest : public NodeFixture {
     for (const std::string& digest : acknowledged.digests) {
       EXPECT_TRUE((*store)->tables().Get(digest).ok()) << digest;
     }
-    if (!acknowledged.digests.empty()) {
-      EXPECT_EQ((*store)->tables().ListServing()->size(), 1u);
+    if (!acknowledged.serving.empty()) {
+      const auto serving = (*store)->tables().ListServing();
+      ASSERT_TRUE(serving.ok()) << serving.status();
+      ASSERT_EQ(serving->size(), 1u);
+      EXPECT_EQ((*serving)[0].digest, acknowledged.serving);
     }
     if (acknowledged.job == 0) return;
     const auto job = (*store)->jobs().Get(acknowledged.job);
@@ -171,6 +193,7 @@ TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
       std::chrono::steady_clock::now() - begin;
   ASSERT_NE(whole.value("digest", ""), "") << whole.dump(2);
   acknowledged.digests.insert(whole.value("digest", ""));
+  acknowledged.serving = whole.value("digest", "");
   const auto longest_round_ms = static_cast<int64_t>(1.5 * took.count());
   Lcg random(20260101);
   for (int round = 0; round < kills; ++round) {
@@ -190,6 +213,7 @@ TEST_F(KillTest, LosesNothingThatWasAcknowledged) {
   }
   EXPECT_GT(acknowledged.samples_of_all, kills) << "too little was going on";
   RecordProperty("kills", kills);
+  RecordProperty("promotions", std::to_string(acknowledged.promotions));
   RecordProperty("samples", std::to_string(acknowledged.samples_of_all));
   RecordProperty("tables", static_cast<int>(acknowledged.digests.size()));
 }
