@@ -288,8 +288,8 @@ std::optional<ServingTable> TableCatalog::Incumbent(
 namespace {
 
 // Returns ABORTED unless `incumbent` is what a table was verified against, or
-// came meanwhile from elsewhere: what nothing here has verified, as a table that
-// ships with its kernel, gives way to what was measured here.
+// came meanwhile from elsewhere: what nothing here has verified, as a table
+// that ships with its kernel, gives way to what was measured here.
 absl::Status CheckIncumbent(const std::optional<ServingTable>& incumbent,
                             const std::string& verified_against) {
   const std::string serving = incumbent ? incumbent->record.digest : "";

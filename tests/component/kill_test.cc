@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "proto/wavetune/v1/admin_service.grpc.pb.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
+#include "proto/wavetune/v1/table_service.grpc.pb.h"
 #include "server/store/rocksdb_store.h"
 #include "tests/lib/environment.h"
 #include "tests/lib/lcg.h"
@@ -54,6 +55,7 @@ class Operator {
            Acknowledged* acknowledged)
       : admin_(v1::AdminService::NewStub(Connect(admin))),
         status_(v1::StatusService::NewStub(Connect(reader))),
+        tables_(v1::TableService::NewStub(Connect(reader))),
         acknowledged_(acknowledged),
         thread_([this] { Work(); }) {}
   ~Operator() {
@@ -78,15 +80,21 @@ class Operator {
     }
   }
 
+  // What serves, also where its promotion was not seen.
   bool Retire() {
-    if (acknowledged_->serving.empty()) return true;
-    grpc::ClientContext context;
-    v1::RetireTableRequest request;
-    v1::RetireTableResponse response;
-    request.set_digest(acknowledged_->serving);
-    request.set_reason("kill_test");
+    grpc::ClientContext listing;
+    v1::ListTablesResponse tables;
+    if (!tables_->ListTables(&listing, {}, &tables).ok()) return false;
     acknowledged_->serving.clear();
-    return admin_->RetireTable(&context, request, &response).ok();
+    for (const v1::TableInfo& table : tables.tables()) {
+      grpc::ClientContext context;
+      v1::RetireTableRequest request;
+      v1::RetireTableResponse response;
+      request.set_digest(table.digest());
+      request.set_reason("kill_test");
+      if (!admin_->RetireTable(&context, request, &response).ok()) return false;
+    }
+    return true;
   }
 
   bool Queue() {
@@ -128,6 +136,7 @@ class Operator {
 
   std::unique_ptr<v1::AdminService::Stub> admin_;
   std::unique_ptr<v1::StatusService::Stub> status_;
+  std::unique_ptr<v1::TableService::Stub> tables_;
   Acknowledged* const acknowledged_;
   bool running_ = false;
   uint64_t jobs_ = 0;
