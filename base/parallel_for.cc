@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/host_resources.h"
+
 namespace wavetune {
 namespace {
 
@@ -14,8 +16,9 @@ constexpr size_t kMostThreads = 8;
 }  // namespace
 
 size_t ComputeThreads() {
-  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1,
-                            kMostThreads);
+  static const size_t threads = std::min(
+      static_cast<size_t>(UsableCpus(ReadHostResources())), kMostThreads);
+  return threads;
 }
 
 void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> step,

@@ -16,7 +16,8 @@
 
 namespace wavetune {
 
-// Returns on how many threads a computation runs: one a processor, at most
+// Returns on how many threads a computation runs: one for each core that the
+// process may use (base/host_resources.h) when this is called first, at most
 // eight, as others on the host want theirs.
 size_t ComputeThreads();
 

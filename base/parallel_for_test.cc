@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/host_resources.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -62,6 +63,8 @@ TEST(ParallelForTest, CallsFromSeveralThreadsDoNotMix) {
 TEST(ComputeThreadsTest, AreFewEnoughForAHostThatServes) {
   EXPECT_GE(ComputeThreads(), 1);
   EXPECT_LE(ComputeThreads(), 8);
+  EXPECT_LE(ComputeThreads(),
+            static_cast<size_t>(UsableCpus(ReadHostResources())));
 }
 
 }  // namespace

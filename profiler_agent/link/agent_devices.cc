@@ -1,17 +1,24 @@
 #include "profiler_agent/link/agent_devices.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "profiler_agent/link/device_monitor.h"
-#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/remote_device.h"
 
 namespace wavetune {
 namespace {
+
+// Every worker holds a compiler and a context of the device. The agent and one
+// worker of PoCL together take 150 MiB at most (gemm_f32, PoCL 3.1 with LLVM
+// 15, files of the cgroup included); a CUDA context and NVRTC take more.
+constexpr int64_t kBytesPerWorker = int64_t{256} << 20;
+// A machine of eight devices has hundreds of threads.
+constexpr int kMostWorkers = 16;
 
 // A device that was found, and how to reach it.
 struct Found {
@@ -113,6 +120,16 @@ void TakeFound(const AgentDevicesOptions& options, const std::string& backend,
 }
 
 }  // namespace
+
+int WorkersThatFit(const HostResources& host, int devices) {
+  int workers = std::min(UsableCpus(host), kMostWorkers);
+  if (host.memory_free_bytes >= 0) {
+    const int64_t fit =
+        host.memory_free_bytes / kBytesPerWorker / std::max(1, devices);
+    workers = static_cast<int>(std::min<int64_t>(workers, fit));
+  }
+  return std::max(1, workers);
+}
 
 int PrepareWorkers(int wanted, int devices) {
   return wanted > 0 ? wanted : WorkersThatFit(ReadHostResources(), devices);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_resources.h"
 #include "profiler_agent/link/device_host.h"
 #include "profiler_agent/worker/backends.h"
 
@@ -20,13 +21,17 @@ struct AgentDevicesOptions {
   // In order. What "cuda" finds is left out of "opencl" behind it.
   std::vector<std::string> backends;
   BackendOptions backend;
-  // Per device; 0: as many as cores and memory allow (host_resources.h).
+  // Per device; 0: as many as cores and memory allow (base/host_resources.h).
   int prepare_workers = 1;
   // Steps of nice(2) that workers which prepare are below the agent.
   int prepare_nice = 0;
   std::chrono::milliseconds prepare_timeout{120'000};
   std::chrono::milliseconds measure_timeout{60'000};
 };
+
+// Returns how many workers each of `devices` devices may have: a core each, as
+// a compile keeps one busy, and 256 MiB of what is free; 1 to 16.
+int WorkersThatFit(const HostResources& host, int devices);
 
 // Returns `wanted`, or for 0 how many workers each of `devices` devices may
 // have on this machine now.

@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "base/host_resources.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/program_folder.h"
 
 namespace wavetune {

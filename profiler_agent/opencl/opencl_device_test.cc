@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "base/host_resources.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/backend_contract_test.h"
 #include "profiler_agent/opencl/opencl_backend.h"
-#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/test_kernels.h"
 #include "tests/lib/source_paths.h"
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/backoff.h"
+#include "base/host_resources.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
@@ -13,7 +14,6 @@
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/environment_error.h"
 #include "profiler_agent/measure/kernel_checks.h"
-#include "profiler_agent/worker/host_resources.h"
 #include "profiler_agent/worker/launch_times_proto.h"
 #include "profiler_agent/worker/worker_error.h"
 

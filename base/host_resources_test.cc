@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/host_resources.h"
+#include "base/host_resources.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -121,22 +121,6 @@ TEST(UsableCpusTest, AreThoseOfTheAffinityOrOfTheQuotaRoundedUp) {
   EXPECT_EQ(UsableCpus({.affinity_cpus = 2, .quota_cpus = 8}), 2);
   EXPECT_EQ(UsableCpus({.affinity_cpus = 64, .quota_cpus = 1.5}), 2);
   EXPECT_EQ(UsableCpus({.affinity_cpus = 64, .quota_cpus = 0.25}), 1);
-}
-
-TEST(WorkersThatFitTest, ACoreEachOfAffinityAndQuota) {
-  EXPECT_EQ(WorkersThatFit({.affinity_cpus = 8}, 1), 8);
-  EXPECT_EQ(WorkersThatFit({.affinity_cpus = 256}, 1), 16);
-  EXPECT_EQ(WorkersThatFit({.affinity_cpus = 64, .quota_cpus = 1.5}, 1), 2);
-  EXPECT_EQ(WorkersThatFit({.affinity_cpus = 64, .quota_cpus = 0.25}, 1), 1);
-}
-
-TEST(WorkersThatFitTest, AndAsManyAsMemoryHoldsForAllDevices) {
-  HostResources host{.affinity_cpus = 8, .memory_free_bytes = 230 * kMiB};
-  EXPECT_EQ(WorkersThatFit(host, 1), 1);
-  host.memory_free_bytes = 2048 * kMiB;
-  EXPECT_EQ(WorkersThatFit(host, 1), 8);
-  EXPECT_EQ(WorkersThatFit(host, 2), 4);
-  EXPECT_EQ(WorkersThatFit(host, 8), 1);
 }
 
 }  // namespace

@@ -3,14 +3,14 @@
 // are less than the machine has, and what takes more is killed or throttled.
 //
 //   const HostResources host = ReadHostResources();
-//   const int workers = WorkersThatFit(host, /*devices=*/1);
+//   const int threads = UsableCpus(host);
 //
 // cgroups of version 1 and 2, nested or not, seen from inside of a container or
 // from outside. Read anew on each call.
 //
 // Thread safety: thread-safe.
-#ifndef WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
-#define WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
+#ifndef WAVETUNE_BASE_HOST_RESOURCES_H_
+#define WAVETUNE_BASE_HOST_RESOURCES_H_
 
 #include <cstdint>
 #include <string>
@@ -34,10 +34,6 @@ HostResources ReadHostResources(const std::string& root = "");
 // quota's, rounded up; at least 1.
 int UsableCpus(const HostResources& host);
 
-// Returns how many workers each of `devices` devices may have: a core each, as
-// a compile keeps one busy, and 256 MiB of what is free; 1 to 16.
-int WorkersThatFit(const HostResources& host, int devices);
-
 // Returns how often the kernel has killed a process of our cgroup for want of
 // memory; 0 where that is not known.
 int64_t OomKills(const std::string& root = "");
@@ -47,4 +43,4 @@ std::string MemoryLimitText(const std::string& root = "");
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_WORKER_HOST_RESOURCES_H_
+#endif  // WAVETUNE_BASE_HOST_RESOURCES_H_

@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/host_resources.h"
+#include "base/host_resources.h"
 
 #include <sched.h>
 
@@ -20,12 +20,6 @@
 namespace wavetune {
 namespace {
 
-// Every worker holds a compiler and a context of the device. The agent and one
-// worker of PoCL together take 150 MiB at most (gemm_f32, PoCL 3.1 with LLVM
-// 15, files of the cgroup included); a CUDA context and NVRTC take more.
-constexpr int64_t kBytesPerWorker = int64_t{256} << 20;
-// A machine of eight devices has hundreds of threads.
-constexpr int kMostWorkers = 16;
 // Version 1 says "no limit" with a number near 2^63.
 constexpr int64_t kNoLimit = int64_t{1} << 60;
 
@@ -228,16 +222,6 @@ int UsableCpus(const HostResources& host) {
   const int cpus = std::max(1, host.affinity_cpus);
   if (host.quota_cpus <= 0) return cpus;
   return static_cast<int>(std::min<double>(cpus, std::ceil(host.quota_cpus)));
-}
-
-int WorkersThatFit(const HostResources& host, int devices) {
-  int workers = std::min(UsableCpus(host), kMostWorkers);
-  if (host.memory_free_bytes >= 0) {
-    const int64_t fit =
-        host.memory_free_bytes / kBytesPerWorker / std::max(1, devices);
-    workers = static_cast<int>(std::min<int64_t>(workers, fit));
-  }
-  return std::max(1, workers);
 }
 
 int64_t OomKills(const std::string& root) {
