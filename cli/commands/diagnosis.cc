@@ -100,6 +100,12 @@ void LookAtDevice(const v1::DeviceStatus& device, Findings& findings) {
   } else if (!device.left_out().empty()) {
     findings.push_back({name + " is left out of profiles", device.left_out(),
                         "wavetune devices; nvidia-smi -q -d PERFORMANCE"});
+  } else if (!device.unrated().empty()) {
+    findings.push_back({name + " is not yet rated",
+                        absl::StrCat(device.unrated(),
+                                     "; the next one tries again, as soon as "
+                                     "nobody uses it and it is cool"),
+                        "wavetune devices; wavetune reprofile"});
   } else if (IsThrottled(reasons)) {
     findings.push_back({name + " is throttled", ThrottleText(reasons),
                         "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"});

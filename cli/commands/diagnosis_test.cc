@@ -121,6 +121,10 @@ TEST_F(DiagnosisTest, NamesWhatADeviceSuffersFrom) {
   EXPECT_THAT(Diagnose(seen_),
               ElementsAre(Finds("GPU-1 (NVIDIA H100) is throttled",
                                 ThrottleText(0x40), "nvidia-smi")));
+  device().set_unrated("the last profile could not compare it");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("GPU-1 (NVIDIA H100) is not yet rated",
+                                "the next one tries again", "reprofile")));
   device().set_left_out("it is hot: 86 C");
   EXPECT_THAT(Diagnose(seen_),
               ElementsAre(Finds("left out of profiles", "86 C", "nvidia-smi")));

@@ -19,7 +19,7 @@ std::string ActionName(v1::DriftReport::Action action) {
     case v1::DriftReport::PROFILE:
       return "profile anew";
     default:
-      return "undecided";
+      return "could not be judged";
   }
 }
 

@@ -81,6 +81,8 @@ std::string StateOf(const v1::DeviceStatus& device) {
   if (!state.busy().empty()) absl::StrAppend(&text, ", busy");
   if (!device.left_out().empty())
     absl::StrAppend(&text, ", left out of profiles: ", device.left_out());
+  if (!device.unrated().empty())
+    absl::StrAppend(&text, ", not yet rated: ", device.unrated());
   return text;
 }
 

@@ -241,6 +241,31 @@ std::vector<Ratio> RatiosOf(const std::vector<CanaryPair>& pairs,
   return ratios;
 }
 
+// Why measurements do not count, for people: "; the device was throttled
+// for 60 of 64 measurements".
+std::string WhyMissing(const std::vector<Sample>& measured) {
+  const auto count = [&](auto which) {
+    return std::count_if(measured.begin(), measured.end(), which);
+  };
+  const auto throttled = count([](const Sample& s) { return s.throttled; });
+  const auto failed = count([](const Sample& s) {
+    return !s.throttled && !IsPlausibleLatency(s.latency_us);
+  });
+  std::string why;
+  if (throttled > 0) {
+    absl::StrAppendFormat(
+        &why,
+        "; the device was throttled for %d of %d measurements: let it "
+        "cool",
+        throttled, measured.size());
+  }
+  if (failed > 0) {
+    absl::StrAppendFormat(&why, "; %d of %d measurements failed", failed,
+                          measured.size());
+  }
+  return why;
+}
+
 template <typename Value>
 double MedianOf(const std::vector<Ratio>& ratios, Value value) {
   std::vector<double> values;
@@ -381,9 +406,13 @@ DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
   DriftReport report{.action = DriftAction::kProfile};
   if (ratios.size() < kFewestCompared) {
     report.reason = absl::StrFormat(
-        "%d pairs could be compared with what was measured before; at least %d "
-        "are needed",
-        ratios.size(), kFewestCompared);
+        "%d of %d pairs could be compared with what was measured before; at "
+        "least %d are needed",
+        ratios.size(), pairs.size(), kFewestCompared);
+    if (pairs.size() >= kFewestCompared) {
+      report.action = DriftAction::kUndecided;
+      report.reason += WhyMissing(measured);
+    }
     return report;
   }
   Regimes regimes;

@@ -76,8 +76,9 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
 // places by more than noise. Off from what: from 1, or from the median of all
 // where that leaves fewer drifted or none did, so that a clock that fell for
 // all is one factor. kCarryOver: nothing drifted and all are within 2 % of
-// before. kRefit: less than half of the pairs are of drifted regimes. Else, and
-// with fewer than kFewestCompared pairs, kProfile.
+// before. kRefit: less than half of the pairs are of drifted regimes. Else
+// kProfile, and where there were fewer than kFewestCompared pairs to measure.
+// kUndecided: there were enough, and too few of them were measured.
 DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
                         const std::vector<Sample>& measured);
 

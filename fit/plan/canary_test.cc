@@ -191,14 +191,30 @@ TEST_F(CanaryTest, ProfilesWhereConfigurationsChangedOnTheirOwn) {
   EXPECT_EQ(report.action, DriftAction::kProfile) << report.reason;
 }
 
-TEST_F(CanaryTest, ProfilesWhereTooFewPairsCouldBeMeasured) {
+TEST_F(CanaryTest, CannotJudgeWhereTooFewPairsCouldBeMeasured) {
   const std::vector<CanaryPair> pairs = Plan();
   std::vector<Sample> measured =
       Measure(pairs, [](const MeasureItem&) { return 1; });
   for (size_t i = 7; i < measured.size(); ++i) measured[i].throttled = true;
   const DriftReport report = JudgeCanary(pairs, measured);
+  EXPECT_EQ(report.action, DriftAction::kUndecided);
+  EXPECT_THAT(report.reason,
+              AllOf(HasSubstr(absl::StrCat("7 of ", pairs.size(), " pairs")),
+                    HasSubstr("was throttled for")));
+  for (Sample& sample : measured) {
+    sample.throttled = false;
+    sample.latency_us = 0;
+  }
+  EXPECT_THAT(JudgeCanary(pairs, measured).reason, HasSubstr("failed"));
+}
+
+TEST_F(CanaryTest, ProfilesWhereThereIsTooLittleToCompareWith) {
+  std::vector<CanaryPair> pairs = Plan();
+  pairs.resize(7);
+  const DriftReport report =
+      JudgeCanary(pairs, Measure(pairs, [](const MeasureItem&) { return 1; }));
   EXPECT_EQ(report.action, DriftAction::kProfile);
-  EXPECT_THAT(report.reason, HasSubstr("7 pairs"));
+  EXPECT_THAT(report.reason, HasSubstr("7 of 7 pairs"));
   EXPECT_EQ(JudgeCanary({}, {}).action, DriftAction::kProfile);
 }
 

@@ -15,7 +15,7 @@ namespace wavetune {
 
 // What is done about it. Stored by number: do not reorder.
 enum class DriftAction {
-  kUndecided,
+  kUndecided,  // It could not be judged; nothing is done.
   kCarryOver,  // The table holds.
   kRefit,   // What drifted is measured anew; the rest of the samples is kept.
   kProfile  // Everything is measured anew.

@@ -303,6 +303,7 @@ Verdict JudgeVerification(const VerificationPlan& plan,
   const Tally tally = TallyUp(plan, measurements);
   Verdict verdict = tally.verdict;
   if (tally.points == 0 || 2 * tally.points < plan.points.size()) {
+    verdict.judged = false;
     verdict.reason = absl::StrFormat(
         "refused: only %d of %d verification points were measured; at least "
         "half are needed",

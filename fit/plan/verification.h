@@ -47,6 +47,8 @@ VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
 
 struct Verdict {
   bool promote = false;
+  // False: too few points were measured to say anything.
+  bool judged = true;
   std::string reason;  // One sentence with the figures.
   // Latency of the incumbent / latency of the new table; > 1 is faster.
   double geomean_vs_incumbent = 1;

@@ -166,10 +166,12 @@ TEST_F(JudgeTest, RefusesWhereTheDeviceWasThrottled) {
   AddPoint(90, 100, 100);
   measured_[0].throttled = true;
   EXPECT_TRUE(Judge().promote);  // Half of the points are left.
+  EXPECT_TRUE(Judge().judged);
   measured_[4].throttled = true;
   EXPECT_FALSE(Judge().promote);
   EXPECT_THAT(Judge().reason,
               HasSubstr("throttled for 2 of 6 measurements: let it cool"));
+  EXPECT_FALSE(Judge().judged);
 }
 
 TEST_F(JudgeTest, ClaimsNothingOfADefaultThatDidNotRun) {

@@ -232,18 +232,17 @@ void AgentDirectory::SetHot(const std::string& device_uuid,
 
 void AgentDirectory::SetClassRatio(const std::string& device_uuid,
                                    const BoardRatio& ratio) {
+  Note(device_uuid, &Standing::unrated, Change::Kind::kUnrated,
+       ratio.known()
+           ? ""
+           : absl::StrFormat(
+                 "the last profile of its class could not compare it: %d "
+                 "measurements in common were clean, %d are needed",
+                 ratio.pairs, kLeastRatioPairs));
+  if (!ratio.known()) return;
   {
     std::lock_guard lock(mutex_);
-    Standing& standing = standings_[device_uuid];
-    standing.unrated =
-        ratio.known()
-            ? ""
-            : absl::StrFormat(
-                  "the last profile of its class could not compare it: %d "
-                  "measurements in common were clean, %d are needed",
-                  ratio.pairs, kLeastRatioPairs);
-    if (!ratio.known()) return;
-    standing.class_ratio = ratio.ratio;
+    standings_[device_uuid].class_ratio = ratio.ratio;
   }
   Note(device_uuid, &Standing::slow, Change::Kind::kSlow,
        ratio.deviates()
@@ -306,9 +305,8 @@ std::vector<AgentDirectory::Known> AgentDirectory::List() {
     if (const auto found = standings_.find(uuid); found != standings_.end()) {
       const Standing& standing = found->second;
       known.class_ratio = standing.class_ratio;
-      known.left_out = !standing.hot.empty()    ? standing.hot
-                       : !standing.slow.empty() ? standing.slow
-                                                : standing.unrated;
+      known.left_out = !standing.hot.empty() ? standing.hot : standing.slow;
+      known.unrated = standing.unrated;
     }
     list.push_back(std::move(known));
   }

@@ -39,6 +39,9 @@ class AgentDirectory : public ExecutorDirectory {
     std::optional<DeviceState> state;  // What an attached device does.
     double class_ratio = 0;            // As SetClassRatio; 0: not known.
     std::string left_out;  // Why jobs leave it out; empty: they do not.
+    // Why the last job for its class went on without it; the next one tries
+    // again. Empty: it could be compared.
+    std::string unrated;
   };
 
   // Something that happened to a device.
@@ -49,12 +52,13 @@ class AgentDirectory : public ExecutorDirectory {
       kEnvironmentChanged,
       kSlow,  // It deviates from its class.
       kHot,
-      kUsable,  // Neither any more.
+      kUnrated,  // A job could not compare it with its class.
+      kUsable,   // None of these any more.
     };
     Kind kind = Kind::kAttached;
     DeviceFacts device;
     std::string environment_before = "";  // Of kEnvironmentChanged.
-    std::string why = "";                 // Of kSlow and kHot.
+    std::string why = "";                 // Of kSlow, kHot and kUnrated.
   };
   using OnChange = std::function<void(const Change&)>;
 
@@ -88,7 +92,8 @@ class AgentDirectory : public ExecutorDirectory {
   // listener where that is new.
   void SetHot(const std::string& device_uuid, const std::string& why);
   // A device's launches take so many times as long as those of its class, as a
-  // job found. Tells the listener where it begins or ends to deviate.
+  // job found; one that is not known: the job went on without it. Tells the
+  // listener where it begins or ends to deviate, or to be unrated.
   void SetClassRatio(const std::string& device_uuid, const BoardRatio& ratio);
   // Forgets a device that is not attached, soon on disk, too.
   void Forget(const std::string& device_uuid);
@@ -124,7 +129,7 @@ class AgentDirectory : public ExecutorDirectory {
     double class_ratio = 0;
     std::string slow;
     std::string hot;
-    std::string unrated;  // By the last job for its class; no event.
+    std::string unrated;  // By the last job for its class.
   };
 
   // Sets `standing`'s text and tells the listener where that begins or ends.

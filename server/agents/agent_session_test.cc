@@ -599,13 +599,16 @@ TEST_F(AgentSessionTest, ADeviceThatDeviatesFromItsClassIsToldOnce) {
   directory_.SetClassRatio("CPU-1", {.ratio = 1.01, .pairs = 16});
   EXPECT_EQ(directory_.List().at(0).left_out, "");
   EXPECT_EQ(directory_.List().at(0).class_ratio, 1.01);
-  // One that could not be compared: listed, and no news.
+  // One that could not be compared is not left out: the next job tries again.
   directory_.SetClassRatio("CPU-1", {.ratio = 1, .pairs = 3});
-  EXPECT_THAT(directory_.List().at(0).left_out, HasSubstr("3 measurements"));
+  directory_.SetClassRatio("CPU-1", {.ratio = 1, .pairs = 0});
+  EXPECT_EQ(directory_.List().at(0).left_out, "");
+  EXPECT_THAT(directory_.List().at(0).unrated, HasSubstr("0 measurements"));
   EXPECT_EQ(directory_.List().at(0).class_ratio, 1.01);
   directory_.SetClassRatio("CPU-1", {.ratio = 1.01, .pairs = 16});
-  EXPECT_EQ(directory_.List().at(0).left_out, "");
-  EXPECT_THAT(told, ElementsAre(Kind::kSlow, Kind::kUsable));
+  EXPECT_EQ(directory_.List().at(0).unrated, "");
+  EXPECT_THAT(told, ElementsAre(Kind::kSlow, Kind::kUsable, Kind::kUnrated,
+                                Kind::kUsable));
   session->OnClosed("it ends");
   directory_.SetListener([](const AgentDirectory::Change&) {});
 }

@@ -1,16 +1,14 @@
 #include "server/catalog/event_texts.h"
 
-#include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "model/kernel/device.h"
 #include "model/kernel/key_difference.h"
 
 namespace wavetune {
 namespace {
-
-constexpr size_t kShownDigestDigits = 16;
 
 EventRecord AboutTable(EventKind kind, const TableRecord& table) {
   return {.kind = kind,
@@ -23,8 +21,8 @@ EventRecord AboutTable(EventKind kind, const TableRecord& table) {
 }
 
 std::string NameOf(const TableRecord& table) {
-  return absl::StrCat("table ", table.digest.substr(0, kShownDigestDigits),
-                      " of kernel \"", table.key.kernel, "\"",
+  return absl::StrCat("table ", ShortDigest(table.digest), " of kernel \"",
+                      table.key.kernel, "\"",
                       table.device_label.empty()
                           ? ""
                           : absl::StrCat(" (", table.device_label, ")"));
@@ -114,6 +112,7 @@ std::string EndOf(const JobRecord& job) {
 // What a canary leads to.
 std::string OutcomeText(const JobRecord& job) {
   const DriftAction action = job.drift->action;
+  if (action == DriftAction::kUndecided) return "could not be judged";
   if (!job.verify_digest.empty())
     return action == DriftAction::kCarryOver ? "holds" : "does NOT hold";
   switch (action) {
@@ -148,6 +147,19 @@ EventRecord EventOf(const RejectedTable& table) {
   return event;
 }
 
+EventRecord RefusedEvent(const CompiledTable& table, const std::string& file,
+                         absl::string_view why) {
+  return {.kind = EventKind::kRefused,
+          .warning = true,
+          .kernel = table.table().kernel,
+          .silicon_key = table.table().silicon_key,
+          .digest = table.digest(),
+          .by = kDaemonUser,
+          .text = absl::StrCat("shipped table ", ShortDigest(table.digest()),
+                               " of kernel \"", table.table().kernel, "\" (",
+                               file, ") does not serve: ", why)};
+}
+
 EventRecord EventOf(const AgentDirectory::Change& change) {
   using Kind = AgentDirectory::Change::Kind;
   const DeviceFacts& device = change.device;
@@ -180,6 +192,11 @@ EventRecord EventOf(const AgentDirectory::Change& change) {
       event.kind = EventKind::kHotDevice;
       event.warning = true;
       event.text = absl::StrCat(name, " is left out of profiles: ", change.why);
+      break;
+    case Kind::kUnrated:
+      event.kind = EventKind::kUnratedDevice;
+      event.text =
+          absl::StrCat(name, " took no part in a profile: ", change.why);
       break;
     case Kind::kUsable:
       event.kind = EventKind::kDeviceUsable;
@@ -221,8 +238,8 @@ EventRecord CanaryEvent(const JobRecord& job) {
           .job_id = job.id,
           .by = job.by,
           .text = absl::StrCat(
-              "canary of table ", drift.digest.substr(0, kShownDigestDigits),
-              " of kernel \"", job.kernel, "\"",
+              "canary of table ", ShortDigest(drift.digest), " of kernel \"",
+              job.kernel, "\"",
               differs.empty() ? "" : absl::StrCat(" (", differs, ")"), ": it ",
               OutcomeText(job), AfterColon(drift.reason))};
 }

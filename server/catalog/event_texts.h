@@ -4,7 +4,11 @@
 #ifndef WAVETUNE_SERVER_CATALOG_EVENT_TEXTS_H_
 #define WAVETUNE_SERVER_CATALOG_EVENT_TEXTS_H_
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "model/decide/compiled_table.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/table_catalog.h"
 #include "server/store/event_store.h"
@@ -17,6 +21,9 @@ namespace wavetune {
 EventRecord EventOf(const TableChange& change);
 EventRecord EventOf(const RejectedTable& table);
 EventRecord EventOf(const AgentDirectory::Change& change);
+// Of a table that lies in a kernel's folder, and must not serve.
+EventRecord RefusedEvent(const CompiledTable& table, const std::string& file,
+                         absl::string_view why);
 // Of a job that runs now, or has ended.
 EventRecord EventOf(const JobRecord& job);
 // Of the canary of a job that has one (JobRecord::drift).

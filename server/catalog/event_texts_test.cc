@@ -73,6 +73,14 @@ TEST(EventTextsTest, ACanarySaysWhatItFoundAndWhatIsDone) {
             "\"580\", now \"590\"): it is refitted: 1 of 3 regimes drifted");
 }
 
+TEST(EventTextsTest, ACanaryThatCouldNotJudgeSaysSo) {
+  JobRecord job{.kernel = "gemm"};
+  job.drift = DriftReport{.reason = "the device was throttled"};
+  EXPECT_THAT(CanaryEvent(job).text, HasSubstr("it could not be judged: the"));
+  job.verify_digest = std::string(64, 'd');
+  EXPECT_THAT(CanaryEvent(job).text, HasSubstr("it could not be judged: the"));
+}
+
 TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
   TableRecord table = OldRecord();
   table.how = PromotionKind::kRolledBack;
@@ -177,6 +185,12 @@ TEST(EventTextsTest, ADeviceThatIsLeftOutSaysWhy) {
   EXPECT_THAT(hot.text, HasSubstr("left out of profiles: it is hot: 86 °C"));
   EXPECT_EQ(EventOf({.kind = Kind::kSlow, .device = testing::H200()}).kind,
             EventKind::kSlowDevice);
+  const EventRecord unrated = EventOf({.kind = Kind::kUnrated,
+                                       .device = testing::H200(),
+                                       .why = "could not compare it"});
+  EXPECT_EQ(unrated.kind, EventKind::kUnratedDevice);
+  EXPECT_FALSE(unrated.warning);
+  EXPECT_THAT(unrated.text, HasSubstr("took no part in a profile: could not"));
   const EventRecord usable =
       EventOf({.kind = Kind::kUsable, .device = testing::H200()});
   EXPECT_EQ(usable.kind, EventKind::kDeviceUsable);

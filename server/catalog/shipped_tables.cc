@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/catalog/event_texts.h"
 
 namespace wavetune {
 namespace {
 
 // Of what is said once: more are said again.
-constexpr size_t kMaxWarnings = 1024;
+constexpr size_t kMostTold = 1024;
 
 bool IsForTheSame(const Table& a, const Table& b) {
   return a.kernel == b.kernel && a.silicon_key == b.silicon_key;
@@ -78,13 +79,16 @@ bool ShippedTables::Offer(const ShippedTable* first, const ShippedTable* last) {
                shipped.table->table().fingerprint == *fingerprint;
       });
   if (offered == last) offered = first;
-  const auto promoted = [&]() -> absl::StatusOr<TableRecord> {
-    absl::StatusOr<TableRecord> record =
-        options_.admission->RecordOf(offered->table->table());
-    if (!record.ok()) return record;
-    record->why = offered->file;
-    return options_.tables->Ship(*std::move(record), offered->payload);
-  }();
+  absl::StatusOr<TableRecord> promoted =
+      options_.admission->RecordOf(offered->table->table());
+  if (promoted.ok()) {
+    promoted->why = offered->file;
+    promoted = options_.tables->Ship(*std::move(promoted), offered->payload);
+  } else if (absl::IsFailedPrecondition(promoted.status())) {
+    const EventRecord event = RefusedEvent(*offered->table, offered->file,
+                                           promoted.status().message());
+    if (IsNew(event.text)) options_.refused(event);
+  }
   if (promoted.ok() || absl::IsAlreadyExists(promoted.status()) ||
       absl::IsFailedPrecondition(promoted.status())) {
     return true;
@@ -97,9 +101,13 @@ bool ShippedTables::Offer(const ShippedTable* first, const ShippedTable* last) {
          absl::IsNotFound(promoted.status());
 }
 
+bool ShippedTables::IsNew(const std::string& text) {
+  if (told_.size() >= kMostTold) told_.clear();
+  return told_.insert(text).second;
+}
+
 void ShippedTables::WarnOnce(const std::string& text) {
-  if (warned_.size() >= kMaxWarnings) warned_.clear();
-  if (warned_.insert(text).second) options_.warn(text);
+  if (IsNew(text)) options_.warn(text);
 }
 
 }  // namespace wavetune

@@ -23,6 +23,7 @@
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
+#include "server/store/event_store.h"
 
 namespace wavetune {
 
@@ -36,6 +37,8 @@ class ShippedTables {
     DiskKernelCatalog* kernels = nullptr;
     const TableAdmission* admission = nullptr;
     std::function<void(const std::string&)> warn = [](const std::string&) {};
+    // Hears once of a table that samples here show wrong.
+    std::function<void(const EventRecord&)> refused = [](const EventRecord&) {};
   };
 
   explicit ShippedTables(Options options) : options_(std::move(options)) {}
@@ -50,6 +53,8 @@ class ShippedTables {
   // Offers the tables [first, last) of tables_, which are of one kernel and
   // silicon. Returns whether that is settled until something changes.
   bool Offer(const ShippedTable* first, const ShippedTable* last);
+  // Whether nobody was told this yet.
+  bool IsNew(const std::string& text);
   void WarnOnce(const std::string& text);
 
   const Options options_;
@@ -58,7 +63,7 @@ class ShippedTables {
   // What the last Look saw; nullptr: it has something left to do.
   std::shared_ptr<const TableSnapshot> seen_;
   uint64_t devices_seen_ = 0;
-  std::set<std::string> warned_;
+  std::set<std::string> told_;
 };
 
 }  // namespace wavetune

@@ -60,12 +60,14 @@ class ShippedTablesTest : public CatalogFixture {
   DiskKernelCatalog kernels_{{folder_ / "kernels"}};
   TableAdmission admission_{&devices_, &kernels_, &samples_, &clock_};
   std::vector<std::string> warnings_;
+  std::vector<EventRecord> refused_;
   ShippedTables shipped_{
       {.tables = &tables_,
        .devices = &devices_,
        .kernels = &kernels_,
        .admission = &admission_,
-       .warn = [this](const std::string& w) { warnings_.push_back(w); }}};
+       .warn = [this](const std::string& w) { warnings_.push_back(w); },
+       .refused = [this](const EventRecord& e) { refused_.push_back(e); }}};
 };
 
 TEST_F(ShippedTablesTest, WhatLiesBesideItsKernelServesAsStale) {
@@ -228,7 +230,15 @@ TEST_F(ShippedTablesTest, WhatSamplesHereShowWrongDoesNotServe) {
           .Append(KeyOn(device_), 1, {}, std::vector<CandidateRecord>{wrong})
           .ok());
   shipped_.Look();
+  kernels_.Reload();
+  shipped_.Look();
   EXPECT_THAT(Serving(), IsEmpty());
+  ASSERT_THAT(refused_, SizeIs(1));
+  EXPECT_EQ(refused_[0].kind, EventKind::kRefused);
+  EXPECT_TRUE(refused_[0].warning);
+  EXPECT_EQ(refused_[0].kernel, "copy");
+  EXPECT_THAT(refused_[0].text,
+              AllOf(HasSubstr("tables/cpu.table"), HasSubstr("wrong results")));
 }
 
 TEST_F(ShippedTablesTest, AFullDiskPutsItOff) {

@@ -419,7 +419,10 @@ void BoardTeam::Compare() {
   newly_rated_.clear();
   ratios_ = BoardRatios(rating_);
   const JobRecord record = control_->record();
-  for (const auto& [uuid, ratio] : ratios_) {
+  // Of one that gave no sample nothing is known.
+  std::map<std::string, BoardRatio> told = ratios_;
+  for (const std::string& uuid : rated_) told[uuid];
+  for (const auto& [uuid, ratio] : told) {
     if (ratio.known() || IsLeftOut(uuid)) {
       services_.board_rated(record, uuid, ratio);
     }

@@ -227,6 +227,16 @@ TEST_F(BoardTeamTest, ABoardThatCannotBeComparedIsLeftOutAndTold) {
   EXPECT_TRUE(told_.at(Uuid(1)).known());
 }
 
+TEST_F(BoardTeamTest, ABoardThatGivesNoSampleIsTold) {
+  Attach(3);
+  BoardTeam& team = Team();
+  Board(3).LoseAfter(0);
+  for (int call = 0; call < 4; ++call) ExpectAllMeasured(team, Items(10));
+  EXPECT_EQ(Board(3).measured(), 0);
+  ASSERT_TRUE(told_.contains(Uuid(3)));
+  EXPECT_EQ(told_.at(Uuid(3)).pairs, 0);
+}
+
 TEST_F(BoardTeamTest, ABusyBoardCostsNothing) {
   Attach(2);
   Board(2).SetBusy("GPU-2 is used by 2 other processes");

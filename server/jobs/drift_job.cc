@@ -58,8 +58,9 @@ absl::Status DriftJob::Run() {
       return CarryOver(services_, control_, incumbent_, report.reason);
     case DriftAction::kRefit:
       return ProfileWith(Kept(report));
-    case DriftAction::kProfile:
     case DriftAction::kUndecided:
+      return NotJudged(report);
+    case DriftAction::kProfile:
       break;
   }
   return ProfileWith({});
@@ -87,6 +88,7 @@ absl::Status DriftJob::Verify() {
         profile));
   }
   ASSIGN_OR_RETURN(const DriftReport report, Report());
+  if (report.action == DriftAction::kUndecided) return NotJudged(report);
   if (report.action != DriftAction::kCarryOver) {
     return absl::FailedPreconditionError(
         absl::StrCat("table ", ShortDigest(serving->digest),
@@ -122,6 +124,16 @@ absl::Status DriftJob::Say(const std::string& message) {
         "table ", ShortDigest(incumbent_.record()->digest), " ", message);
   });
   return absl::OkStatus();
+}
+
+absl::Status DriftJob::NotJudged(const DriftReport& report) const {
+  const JobRecord job = control_->record();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table ", ShortDigest(report.digest),
+      " could not be judged, it serves on: ", report.reason, ". Try again: ",
+      job.verify_digest.empty()
+          ? absl::StrCat("wavetune reprofile --drift --kernel ", job.kernel)
+          : absl::StrCat("wavetune tables verify ", job.kernel)));
 }
 
 absl::Status DriftJob::Bind() {
@@ -377,7 +389,10 @@ DriftReport DriftJob::Judge(const Plan& plan,
     record.regret_before = verdict.regret_chosen;
     record.regret_after = verdict.regret_chosen;
   });
-  if (!compared) {
+  if (!verdict.judged) {
+    report.action = DriftAction::kUndecided;
+    report.reason = std::string(absl::StripPrefix(verdict.reason, "refused: "));
+  } else if (!compared) {
     report.reason =
         std::string(absl::StripPrefix(verdict.reason, "promoted: "));
     if (!verdict.promote) report.action = DriftAction::kProfile;

@@ -3,9 +3,11 @@
 //
 // A canary (fit/plan/canary.h) of at most 64 samples decides: the table is
 // carried over; or a ProfilingJob fits anew with the samples that hold; or with
-// none. Its report is stored with the job before anything is done about it, so
-// that a daemon that starts again goes on from there. Where there is no table
-// to be judged, or the kernel was edited, it is an ordinary profile.
+// none. A canary that could not judge, as on a device that others use or that
+// is hot, leaves the table as it is; the job fails and says why. Its report is
+// stored with the job before anything is done about it, so that a daemon that
+// starts again goes on from there. Where there is no table to be judged, or the
+// kernel was edited, it is an ordinary profile.
 //
 // Of a job for a class the canary is done by one board that nobody uses, by one
 // that has measured for the table where there is one: a board is compared with
@@ -69,6 +71,8 @@ class DriftJob {
   absl::Status Verify();
   // Makes "table 3fa4c01b9d2e6f70 <message>" the job's. Cannot fail.
   absl::Status Say(const std::string& message);
+  // FAILED_PRECONDITION: too few measurements were clean; the table serves on.
+  absl::Status NotJudged(const DriftReport& report) const;
   // Facts of the device, the kernel, what serves, and its samples.
   absl::Status Bind();
   // Whether there is a table of another environment that can be judged.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/kernel/throttling.h"
 #include "server/jobs/drift_fixture.h"
 
 namespace wavetune {
@@ -142,6 +143,24 @@ TEST_F(DriftJobTest, ProfilesAnewWhatIsSlowerThanTheDefaultNow) {
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile) << job.drift->reason;
   EXPECT_THAT(job.drift->reason, HasSubstr("; but refused"));
+}
+
+TEST_F(DriftJobTest, WhatCannotBeJudgedServesOnAsItIs) {
+  Run(StartQueue());
+  const TableRecord before = Serving();
+  UpgradeAsFast();
+  upgraded_->Throttle(kThermal);
+  const JobRecord job = RunCanary();
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message,
+              AllOf(HasSubstr("could not be judged, it serves on"),
+                    HasSubstr("throttled"), HasSubstr("reprofile --drift")));
+  ASSERT_TRUE(job.drift.has_value());
+  EXPECT_EQ(job.drift->action, DriftAction::kUndecided);
+  EXPECT_LE(upgraded_->measured(), 64);
+  EXPECT_EQ(Serving(), before);
+  upgraded_->Throttle(0);
+  EXPECT_THAT(RunCanary().message, HasSubstr("carried over, epoch 2"));
 }
 
 TEST_F(DriftJobTest, ARestartGoesOnFromTheReport) {

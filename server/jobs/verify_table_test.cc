@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "model/kernel/throttling.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/table_staleness.h"
 #include "server/jobs/drift_fixture.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class VerifyTableTest : public DriftFixture {
  protected:
@@ -85,6 +87,37 @@ TEST_F(VerifyTableTest, OneThatIsSlowerThanTheDefaultServesOnAndSaysSo) {
   EXPECT_EQ(Serving(), shipped);
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
+}
+
+TEST_F(VerifyTableTest, OneThatCannotBeJudgedIsNotSaidToFail) {
+  Run(StartQueue());
+  device_.Throttle(kThermal);
+  const TableRecord before = Serving();
+  const JobRecord job = Verify(before);
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(
+      job.message,
+      AllOf(HasSubstr("could not be judged"), HasSubstr("throttled"),
+            HasSubstr("wavetune tables verify"), Not(HasSubstr("NOT hold"))));
+  EXPECT_EQ(Serving(), before);
+}
+
+TEST_F(VerifyTableTest, NorIsAShippedOneWithTooFewPointsBesideTheDefault) {
+  const TableRecord shipped = Ship(KeyHere(), Ranked(/*fastest=*/true));
+  JobServices services = Services();
+  services.profiling.judge_verification = [](const VerificationPlan&,
+                                             const std::vector<Sample>&) {
+    return Verdict{.judged = false, .reason = "refused: 1 of 12 points"};
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(
+      queue,
+      {.kernel = spec_.name, .canary = true, .verify_digest = shipped.digest});
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, HasSubstr("serves on: 1 of 12 points. Try again"));
+  EXPECT_EQ(job.drift->action, DriftAction::kUndecided);
+  EXPECT_EQ(Serving(), shipped);
 }
 
 TEST_F(VerifyTableTest, ATableOfAnotherDriverIsComparedWithItsSamples) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/digest.h"
 #include "base/printable_text.h"
 #include "model/kernel/throttling.h"
 #include "server/rpc/call_durations.h"
@@ -28,18 +29,18 @@ using Labels = std::vector<ClientMetric::Label>;
 
 // Of each kind of series, beside what bounds them anyway.
 constexpr size_t kMostSeries = 1024;
-constexpr size_t kShownDigits = 12;  // Of a digest, as the command line has it.
 
 // As `wavetune events` calls them.
 constexpr const char* kEventKinds[] = {
-    "unknown",      "device-attached", "device-detached", "driver-changed",
-    "table-stale",  "table-current",   "promoted",        "rolled-back",
-    "refused",      "withdrawn",       "retired",         "pinned",
-    "unpinned",     "job-started",     "job-ended",       "store-problem",
-    "store-usable", "canary-result",   "carried-over",    "imported",
-    "slow-device",  "hot-device",      "device-usable",   "config-reloaded"};
+    "unknown",       "device-attached", "device-detached", "driver-changed",
+    "table-stale",   "table-current",   "promoted",        "rolled-back",
+    "refused",       "withdrawn",       "retired",         "pinned",
+    "unpinned",      "job-started",     "job-ended",       "store-problem",
+    "store-usable",  "canary-result",   "carried-over",    "imported",
+    "slow-device",   "hot-device",      "device-usable",   "config-reloaded",
+    "unrated-device"};
 static_assert(std::size(kEventKinds) ==
-              static_cast<size_t>(EventKind::kConfigReloaded) + 1);
+              static_cast<size_t>(EventKind::kUnratedDevice) + 1);
 
 // As gRPC calls them, by number.
 constexpr const char* kCodes[] = {"OK",
@@ -138,7 +139,7 @@ void AddTables(const MetricsSources& sources, Families& families) {
   const int64_t now_us = sources.clock->NowUs();
   for (size_t i = 0; i < reasons.size(); ++i) {
     const TableRecord& table = snapshot->tables[i].record;
-    const std::string digest = table.digest.substr(0, kShownDigits);
+    const std::string digest = ShortDigest(table.digest);
     const Labels labels = {{"kernel", table.key.kernel},
                            {"silicon", table.key.silicon_key},
                            {"digest", digest}};

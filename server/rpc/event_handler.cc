@@ -14,8 +14,8 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kConfigReloaded) ==
-                  v1::Event::CONFIG_RELOADED,
+static_assert(static_cast<int>(EventKind::kUnratedDevice) ==
+                  v1::Event::UNRATED_DEVICE,
               "kinds have the same numbers");
 
 v1::Event EventToProto(const EventRecord& event) {

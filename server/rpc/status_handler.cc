@@ -85,6 +85,7 @@ absl::Status StatusHandler::ListDevices(
     device->set_last_seen_us(known.record.last_seen_us);
     device->set_class_ratio(known.class_ratio);
     device->set_left_out(known.left_out);
+    device->set_unrated(known.unrated);
     if (known.state.has_value()) {
       *device->mutable_state() = DeviceStateToProto(*known.state);
     }

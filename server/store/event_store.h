@@ -42,6 +42,7 @@ enum class EventKind {
   kHotDevice,   // It throttles because it is hot.
   kDeviceUsable,
   kConfigReloaded,
+  kUnratedDevice,  // A job could not compare it with its class.
 };
 
 struct EventRecord {

@@ -96,26 +96,42 @@ const TableRecord* ReplacementOn(const RetentionView& view,
   return newest;
 }
 
-// What answers wherever a table might, and why.
+// Returns since when `table` has been superseded by `other`: since that one was
+// promoted first. Going back to an older one and on again begins nothing anew;
+// where `table` itself was gone back to, nothing before that counts.
+int64_t SupersededSince(const RetentionView& view, const TableRecord& table,
+                        const TableRecord& other) {
+  int64_t first_us = other.promoted_at_us;
+  for (const TableRecord& earlier : view.history) {
+    if (earlier.digest == other.digest && earlier.key == other.key)
+      first_us = std::min(first_us, earlier.promoted_at_us);
+  }
+  return std::max(first_us, table.promoted_at_us);
+}
+
+// What answers wherever a table might, since when, and why.
 struct Successor {
   const TableRecord* table = nullptr;  // nullptr: the table is needed.
+  int64_t since_us = 0;
   std::string why;
 };
 
-// Where several devices have the table's class, the one that was promoted last.
+// Where several devices have the table's class, the one that came last.
 Successor SuccessorOf(const RetentionView& view, const TableRecord& table) {
   Successor successor;
   for (const DeviceRecord& device : view.devices) {
     if (!IsForDevice(table, device)) continue;
     const TableRecord* const other = ReplacementOn(view, table, device);
     if (other == nullptr) return {};
-    if (successor.table == nullptr ||
-        successor.table->promoted_at_us < other->promoted_at_us) {
-      successor = {other, "the kernel has another build now"};
+    const int64_t since_us = SupersededSince(view, table, *other);
+    if (successor.table == nullptr || successor.since_us < since_us) {
+      successor = {other, since_us, "the kernel has another build now"};
     }
   }
   if (successor.table != nullptr) return successor;
-  return {NewerBeside(view, table),
+  const TableRecord* const newer = NewerBeside(view, table);
+  if (newer == nullptr) return {};
+  return {newer, SupersededSince(view, table, *newer),
           absl::StrCat("no device has ", table.key.environment_key)};
 }
 
@@ -124,7 +140,7 @@ void PlanClasses(const RetentionView& view, const RetentionLimits& limits,
   for (const TableRecord& table : view.serving) {
     const Successor newer = SuccessorOf(view, table);
     if (newer.table == nullptr || IsPinned(view, table) ||
-        !IsOver(limits.classes_days, newer.table->promoted_at_us, now_us)) {
+        !IsOver(limits.classes_days, newer.since_us, now_us)) {
       continue;
     }
     plan.classes.push_back({table, newer.why});
@@ -132,7 +148,7 @@ void PlanClasses(const RetentionView& view, const RetentionLimits& limits,
         absl::StrCat("retires table ", ShortDigest(table.digest), " of kernel ",
                      table.key.kernel, ": ", newer.why,
                      ", and another has served on its silicon for ",
-                     DaysText(newer.table->promoted_at_us, now_us)));
+                     DaysText(newer.since_us, now_us)));
   }
 }
 
@@ -212,6 +228,16 @@ bool HasADevice(const RetentionView& view, const ProfileKey& key) {
       });
 }
 
+// Returns when a key was last of use: its newest sample, or the end of a job
+// that excluded its candidates and measured none.
+int64_t LastOfUse(const RetentionView& view, const StoredKey& stored) {
+  int64_t last_us = stored.newest_us;
+  for (const JobRecord& job : view.jobs) {
+    if (job.key == stored.key) last_us = std::max(last_us, job.finished_at_us);
+  }
+  return last_us;
+}
+
 void PlanSamples(const RetentionView& view, const RetentionLimits& limits,
                  int64_t now_us, RetentionPlan& plan) {
   std::vector<TableRecord> tables = view.serving;
@@ -232,9 +258,9 @@ void PlanSamples(const RetentionView& view, const RetentionLimits& limits,
                     [&](const JobRecord& job) {
                       return !job.finished() && job.key == key;
                     });
-    if (needed || !IsOver(limits.samples_days, stored.newest_us, now_us)) {
-      continue;
-    }
+    if (needed) continue;
+    const int64_t last_us = LastOfUse(view, stored);
+    if (!IsOver(limits.samples_days, last_us, now_us)) continue;
     plan.samples.push_back(key);
     plan.lines.push_back(
         absl::StrCat("forgets ", stored.samples, " samples of kernel ",
@@ -242,7 +268,7 @@ void PlanSamples(const RetentionView& view, const RetentionLimits& limits,
                      key.fingerprint.substr(0, 12), ", ", key.environment_key,
                      "): no table is of them any more, and none was "
                      "measured for ",
-                     DaysText(stored.newest_us, now_us)));
+                     DaysText(last_us, now_us)));
   }
 }
 

@@ -35,9 +35,11 @@ struct RetentionLimits {
       180;                    // Of tables that serve no longer: since promoted.
   double classes_days = 30;   // Of tables of environments that no device has,
                               // or of builds of the kernel before the one that
-                              // is there: since another took their place.
-  double samples_days = 180;  // Of tables that are all gone: since the last
-                              // was measured.
+                              // is there: since another first took their
+                              // place.
+  double samples_days = 180;  // Of tables that are all gone, with what is known
+                              // of candidates: since the last was measured, or
+                              // the last job of theirs ended.
   // Newest promotions of a kernel on one silicon whose payloads stay.
   size_t history_kept = 8;
 };

@@ -100,6 +100,36 @@ TEST_F(RetentionTest, RetiresTheTableOfABuildThatWasReplaced) {
   EXPECT_TRUE(Plan().empty());
 }
 
+TEST_F(RetentionTest, CountsFromTheFirstPromotionOfWhatTookItsPlace) {
+  const TableRecord old = Table("580", 200);
+  TableRecord newer = Table("590", 31);
+  Store(newer);
+  Serve(old);
+  // Promoted again, as after a rollback to another driver's table.
+  newer.epoch = ++epoch_;
+  newer.promoted_at_us = kNowUs - 2 * kDayUs;
+  Serve(newer);
+  const RetentionPlan plan = Plan();
+  ASSERT_THAT(plan.classes, SizeIs(1));
+  EXPECT_EQ(plan.classes[0].table, old);
+  EXPECT_THAT(plan.lines, ElementsAre(HasSubstr("for 31 days")));
+  // Under another driver it was another promotion.
+  view_.history[0].key.environment_key = "driver=1";
+  EXPECT_TRUE(Plan().empty());
+}
+
+TEST_F(RetentionTest, WhatWasGoneBackToIsOldFromThenOn) {
+  TableRecord newer = Table("590", 100);
+  Store(newer);
+  Serve(Table("580", 20));  // Gone back to.
+  newer.epoch = ++epoch_;
+  newer.promoted_at_us = kNowUs - 10 * kDayUs;
+  Serve(newer);
+  EXPECT_TRUE(Plan().empty());
+  limits_.classes_days = 19;
+  EXPECT_THAT(Plan().classes, SizeIs(1));
+}
+
 TEST_F(RetentionTest, KeepsAReplacedBuildForADeviceThatHasNothingNewer) {
   Serve(Table("590", 200));
   TableRecord of_now = Table("590", 31);
@@ -215,6 +245,22 @@ TEST_F(RetentionTest, ForgetsSamplesThatNothingNeeds) {
   EXPECT_TRUE(Plan().empty());
   limits_.samples_days = 0;
   EXPECT_TRUE(Plan().empty());
+}
+
+TEST_F(RetentionTest, KeepsWhatIsKnownOfCandidatesThatWereNeverMeasured) {
+  JobRecord job;
+  job.key = Table("580", 0).key;
+  job.state = JobState::kFailed;
+  job.finished_at_us = kNowUs - 2 * kDayUs;
+  view_.jobs = {job};
+  view_.samples = {{.key = job.key}};
+  EXPECT_TRUE(Plan().empty());
+  view_.jobs[0].finished_at_us = kNowUs - 181 * kDayUs;
+  EXPECT_THAT(Plan().samples, ElementsAre(job.key));
+  EXPECT_THAT(Plan().lines, Contains(HasSubstr("for 181 days")));
+  view_.jobs[0].key.fingerprint = "of another build";
+  view_.jobs[0].finished_at_us = kNowUs;
+  EXPECT_THAT(Plan().samples, ElementsAre(job.key));
 }
 
 TEST_F(RetentionTest, KeepsSamplesOfWhatIsStoredAttachedOrProfiled) {
