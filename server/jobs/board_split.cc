@@ -1,55 +1,29 @@
 #include "server/jobs/board_split.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <string>
-#include <tuple>
 #include <utility>
 
 namespace wavetune {
 namespace {
 
-// Groups of indices, in the order of their first items.
-template <typename Key>
-std::vector<std::vector<size_t>> GroupBy(
-    absl::Span<const MeasureItem> items,
-    const std::function<Key(const MeasureItem&)>& key_of) {
+// Indices of each problem, in the order of their first items.
+std::vector<std::vector<size_t>> ByProblem(
+    absl::Span<const MeasureItem> items) {
   std::vector<std::vector<size_t>> groups;
-  std::map<Key, size_t> known;
+  std::map<Problem, size_t> known;
   for (size_t i = 0; i < items.size(); ++i) {
-    const auto [it, added] = known.emplace(key_of(items[i]), groups.size());
+    const auto [it, added] = known.emplace(items[i].problem, groups.size());
     if (added) groups.emplace_back();
     groups[it->second].push_back(i);
   }
   return groups;
 }
 
-std::vector<std::vector<size_t>> GroupsOf(absl::Span<const MeasureItem> items,
-                                          KeepTogether together) {
-  if (together == KeepTogether::kProblem) {
-    return GroupBy<Problem>(
-        items, [](const MeasureItem& item) { return item.problem; });
-  }
-  using Candidate = std::tuple<std::string, Configuration, std::string>;
-  return GroupBy<Candidate>(items, [](const MeasureItem& item) {
-    return Candidate(item.problem.specialisation, item.configuration,
-                     item.vendor_baseline);
-  });
-}
-
-// Cuts groups into pieces of at most `most`.
-std::vector<std::vector<size_t>> Cut(
-    const std::vector<std::vector<size_t>>& groups, size_t most) {
-  std::vector<std::vector<size_t>> pieces;
-  for (const std::vector<size_t>& group : groups) {
-    for (size_t begin = 0; begin < group.size(); begin += most) {
-      const size_t end = std::min(begin + most, group.size());
-      pieces.emplace_back(group.begin() + static_cast<ptrdiff_t>(begin),
-                          group.begin() + static_cast<ptrdiff_t>(end));
-    }
-  }
-  return pieces;
+std::vector<std::vector<size_t>> OneByOne(size_t count) {
+  std::vector<std::vector<size_t>> groups(count);
+  for (size_t i = 0; i < count; ++i) groups[i] = {i};
+  return groups;
 }
 
 }  // namespace
@@ -62,16 +36,14 @@ std::vector<std::vector<size_t>> SplitIntoParts(
   const size_t wanted = 2 * std::max<size_t>(boards, 1);
   const size_t most = std::clamp<size_t>((items.size() + wanted - 1) / wanted,
                                          1, kMaxPartItems);
-  std::vector<std::vector<size_t>> groups = GroupsOf(items, together);
-  if (together == KeepTogether::kCandidate) {
-    groups = Cut(groups, most);
-  } else {
-    std::stable_sort(groups.begin(), groups.end(),
-                     [&](const auto& a, const auto& b) {
-                       return load_level(items[a.front()].problem) <
-                              load_level(items[b.front()].problem);
-                     });
-  }
+  std::vector<std::vector<size_t>> groups = together == KeepTogether::kProblem
+                                                ? ByProblem(items)
+                                                : OneByOne(items.size());
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const auto& a, const auto& b) {
+                     return load_level(items[a.front()].problem) <
+                            load_level(items[b.front()].problem);
+                   });
   std::vector<std::vector<size_t>> parts;
   for (std::vector<size_t>& group : groups) {
     if (parts.empty() || parts.back().size() + group.size() > most) {
@@ -81,6 +53,21 @@ std::vector<std::vector<size_t>> SplitIntoParts(
     }
   }
   return parts;
+}
+
+size_t NextPart(size_t board, size_t boards, absl::Span<const size_t> at,
+                size_t all) {
+  // Both in units of 1 / (boards - 1) parts.
+  const size_t steps = std::max<size_t>(boards, 2) - 1;
+  const size_t home = std::min(board, steps) * (std::max<size_t>(all, 1) - 1);
+  const auto distance = [&](size_t place) {
+    return std::max(place * steps, home) - std::min(place * steps, home);
+  };
+  size_t nearest = 0;
+  for (size_t i = 1; i < at.size(); ++i) {
+    if (distance(at[i]) < distance(at[nearest])) nearest = i;
+  }
+  return nearest;
 }
 
 std::vector<size_t> CommonSet(absl::Span<const MeasureItem> items,

@@ -1,10 +1,10 @@
 // How a batch is split over boards: into parts that a board measures as a
 // whole.
 //
-// Boards of a class differ by a percent or two, so items that are compared with
-// each other stay together. Idle boards take the next part, so that speeds
-// balance themselves. Parts are few: in each a board goes from light loads to
-// heavy ones, and after that waits for its clocks
+// Boards of a class differ by a percent or two, so candidates that are compared
+// at a problem stay together. Idle boards take the next part, so that speeds
+// balance themselves. Parts are of few load levels: where heavy problems come
+// before light ones a board waits for its clocks
 // (profiler_agent/measure/clock_settling.h).
 //
 // Thread safety: pure functions.
@@ -20,24 +20,32 @@
 
 namespace wavetune {
 
-// The most items of a part, unless more are compared with each other.
-inline constexpr size_t kMaxPartItems = 128;
+// The most items of a part, unless more are compared with each other: at the
+// end of a step a board may wait for another's part.
+inline constexpr size_t kMaxPartItems = 64;
 
 // What must not be spread over boards.
 enum class KeepTogether {
-  kCandidate,  // Samples that one model is fitted to.
-  kProblem,    // Candidates that are compared at a problem.
+  kNothing,  // Samples that models are fitted to.
+  kProblem,  // Candidates that are compared at a problem.
 };
 
-// Returns parts of indices into `items`; each index is in one part. Items of a
-// group (a candidate or a problem) follow each other in their order; groups
-// have the order of their first items, those of problems that of their
-// `load_level` first. A group of more than kMaxPartItems is cut where it is a
-// candidate's, and one part where it is a problem's. Parts are as many as
-// `boards` at least, where groups allow.
+// Returns parts of indices into `items`, the lightest by `load_level` first, as
+// within each; each index is in one part. Of one level items keep their order,
+// problems that of their first items. A problem of more than kMaxPartItems that
+// is kept together is one part. Parts are as many as twice the `boards` at
+// least, where problems allow.
 std::vector<std::vector<size_t>> SplitIntoParts(
     absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
     absl::FunctionRef<int(const Problem&)> load_level);
+
+// Returns which of the parts that are left board number `board` of `boards`
+// takes: the first takes the lightest first, the last the heaviest, and each of
+// the others begins at its place between. So few boards go from heavy problems
+// to light ones. `at`: where each part was among all, of `all` parts; not
+// empty.
+size_t NextPart(size_t board, size_t boards, absl::Span<const size_t> at,
+                size_t all);
 
 // Returns up to `count` indices, spread evenly over the items in their order: a
 // set that every board measures, so that boards can be compared. Vendors'

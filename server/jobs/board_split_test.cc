@@ -45,7 +45,7 @@ TEST(BoardSplitTest, EachItemIsInOnePart) {
   std::vector<size_t> all(items.size());
   std::iota(all.begin(), all.end(), 0u);
   for (const KeepTogether together :
-       {KeepTogether::kCandidate, KeepTogether::kProblem}) {
+       {KeepTogether::kNothing, KeepTogether::kProblem}) {
     for (const size_t boards : {1u, 2u, 8u}) {
       EXPECT_EQ(Flat(SplitIntoParts(items, together, boards, LevelOf)), all);
     }
@@ -70,21 +70,49 @@ TEST(BoardSplitTest, AComparisonOfManyCandidatesIsOnePart) {
 
 TEST(BoardSplitTest, LightProblemsComeBeforeHeavyOnes) {
   const std::vector<MeasureItem> items = Items(4, 16);
-  int before = 0;
-  for (const auto& part :
-       SplitIntoParts(items, KeepTogether::kProblem, 2, LevelOf)) {
-    EXPECT_THAT(part, SizeIs(16));
-    for (const size_t i : part) {
-      const int level = LevelOf(items[i].problem);
-      EXPECT_GE(level, before);
-      before = level;
+  for (const KeepTogether together :
+       {KeepTogether::kNothing, KeepTogether::kProblem}) {
+    int before = 0;
+    for (const auto& part : SplitIntoParts(items, together, 2, LevelOf)) {
+      EXPECT_THAT(part, SizeIs(16));
+      for (const size_t i : part) {
+        const int level = LevelOf(items[i].problem);
+        EXPECT_GE(level, before);
+        before = level;
+      }
     }
+    EXPECT_EQ(before, 3);
   }
-  EXPECT_EQ(before, 3);
+}
+
+TEST(BoardSplitTest, PartsAreSmallWhereNothingIsKeptTogether) {
+  for (const auto& part :
+       SplitIntoParts(Items(300, 3), KeepTogether::kNothing, 2, LevelOf)) {
+    EXPECT_LE(part.size(), kMaxPartItems);
+  }
+}
+
+TEST(NextPartTest, OneBoardTakesTheLightestAndAnotherTheHeaviest) {
+  EXPECT_EQ(NextPart(0, 2, {0, 1, 2, 3}, 4), 0u);
+  EXPECT_EQ(NextPart(1, 2, {1, 2, 3}, 4), 2u);
+  EXPECT_EQ(NextPart(0, 2, {1, 2}, 4), 0u);
+  EXPECT_EQ(NextPart(1, 2, {2}, 4), 0u);
+}
+
+TEST(NextPartTest, BoardsBetweenBeginAtTheirPlace) {
+  EXPECT_EQ(NextPart(1, 3, {0, 1, 2, 3, 4}, 5), 2u);
+  EXPECT_EQ(NextPart(1, 3, {0, 1, 4}, 5), 1u);
+  EXPECT_EQ(NextPart(2, 3, {0, 1}, 5), 1u);
+}
+
+TEST(NextPartTest, ABoardThatNobodyKnowsAndOneAloneTakeOneToo) {
+  EXPECT_EQ(NextPart(7, 2, {0, 1}, 2), 1u);
+  EXPECT_EQ(NextPart(0, 1, {0, 1}, 2), 0u);
+  EXPECT_EQ(NextPart(0, 0, {0}, 1), 0u);
 }
 
 TEST(BoardSplitTest, AFewItemsAreSpreadOverAllBoards) {
-  EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kCandidate, 8, LevelOf),
+  EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kNothing, 8, LevelOf),
               SizeIs(Ge(8u)));
   EXPECT_THAT(SplitIntoParts(Items(2, 16), KeepTogether::kProblem, 8, LevelOf),
               SizeIs(Ge(8u)));

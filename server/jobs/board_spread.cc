@@ -188,8 +188,10 @@ bool BoardSpread::Take(const std::string& uuid, BoardWork::Part* part) {
   std::lock_guard lock(mutex_);
   Board& board = boards_[uuid];
   if (stopping_ || parts_.empty() || (work_.once && board.took)) return false;
-  *part = std::move(parts_.front());
-  parts_.pop_front();
+  const auto next =
+      parts_.begin() + static_cast<ptrdiff_t>(work_.choose(uuid, parts_));
+  *part = std::move(*next);
+  parts_.erase(next);
   --unoccupied_;
   board.took = true;
   return true;

@@ -1,9 +1,10 @@
 // SpreadOverBoards: has boards do parts of a job's work, each on a thread of
 // its own, until all parts are done.
 //
-// An idle board takes the next part. One that is lost, used by others, hot or
-// taken by another job gives back what it has not done, and is asked again when
-// it can be used. While no board can, the job says what it waits for.
+// An idle board takes the next part, or one that it chooses. One that is lost,
+// used by others, hot or taken by another job gives back what it has not done,
+// and is asked again when it can be used. While no board can, the job says what
+// it waits for.
 //
 // Thread safety: one call at a time for a job; `boards` and `run` are called
 // from threads of the call.
@@ -11,6 +12,7 @@
 #define WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <set>
 #include <string>
@@ -40,6 +42,11 @@ struct BoardWork {
   // the board cannot go on now; others end the call, unless the board is none
   // of `boards` any more.
   std::function<Outcome(const std::string& uuid, const Part& part)> run;
+  // Returns which of the parts that are left a board takes next. Must not call
+  // anything of the spread's.
+  std::function<size_t(const std::string& uuid, const std::deque<Part>& left)>
+      choose =
+          [](const std::string&, const std::deque<Part>&) { return size_t{0}; };
   // Ends what a board runs.
   std::function<void(const std::string& uuid)> cancel;
   // Who is none of `boards`, and should be asked where none of them can go on:

@@ -1,6 +1,7 @@
 #include "server/jobs/board_team.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -335,15 +336,31 @@ absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
     outcome.left.assign(of_part.begin(), of_part.end());
     return outcome;
   };
+  const std::vector<std::string> boards = RatedBoards();
   std::vector<BoardWork::Part> parts = SplitIntoParts(
-      Select(items, indices), together, RatedBoards().size(),
+      Select(items, indices), together, boards.size(),
       [&](const Problem& problem) {
         return kernel_ == nullptr ? 0 : LoadLevel(kernel_->spec, problem);
       });
-  for (BoardWork::Part& part : parts) {
-    for (size_t& i : part) i = indices[i];
+  std::map<size_t, size_t> part_of;  // By index into items.
+  for (size_t p = 0; p < parts.size(); ++p) {
+    for (size_t& i : parts[p]) {
+      i = indices[i];
+      part_of[i] = p;
+    }
   }
-  return SpreadOverBoards(services_, control_, work, std::move(parts));
+  work.choose = [&](const std::string& uuid,
+                    const std::deque<BoardWork::Part>& unmeasured) {
+    const auto board = static_cast<size_t>(
+        std::find(boards.begin(), boards.end(), uuid) - boards.begin());
+    std::vector<size_t> at;
+    at.reserve(unmeasured.size());
+    for (const BoardWork::Part& part : unmeasured) {
+      at.push_back(part_of.at(part.front()));
+    }
+    return NextPart(board, boards.size(), at, parts.size());
+  };
+  return SpreadOverBoards(services_, control_, work, parts);
 }
 
 void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {

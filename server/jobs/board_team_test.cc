@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/fake_clock.h"
 #include "model/kernel/kernel_space.h"
+#include "model/kernel/load_level.h"
 #include "model/kernel/throttling.h"
 #include "model/testing/kernels.h"
 #include "server/jobs/fake_measurement_executor.h"
@@ -93,7 +95,7 @@ class BoardTeamTest : public ::testing::Test {
 
   // Measures, and expects every item to have a result.
   void ExpectAllMeasured(BoardTeam& team, const std::vector<MeasureItem>& items,
-                         KeepTogether together = KeepTogether::kCandidate) {
+                         KeepTogether together = KeepTogether::kNothing) {
     const auto results = team.Measure(items, together);
     ASSERT_TRUE(results.ok()) << results.status();
     for (size_t i = 0; i < items.size(); ++i) {
@@ -171,6 +173,35 @@ TEST_F(BoardTeamTest, CandidatesOfAComparisonAreMeasuredOnOneBoard) {
   }
 }
 
+TEST_F(BoardTeamTest, OneBoardBeginsWithLightProblemsAndTheOtherWithHeavyOnes) {
+  Attach(2);
+  BoardTeam& team = Team();
+  ExpectAllMeasured(team, Items(1));  // The common set.
+  const std::vector<int64_t> before = {Board(1).measured(),
+                                       Board(2).measured()};
+  std::atomic<bool> begun[2] = {false, false};
+  for (const int board : {0, 1}) {
+    Board(board + 1).OnReport([&begun, board] {
+      begun[board] = true;
+      while (!begun[1 - board]) std::this_thread::yield();
+    });
+  }
+  const std::vector<MeasureItem> items = Items(8);
+  ExpectAllMeasured(team, items);
+  const auto level = [this](const MeasureItem& item) {
+    return LoadLevel(spec_, item.problem);
+  };
+  const auto by_level = [&](const MeasureItem& a, const MeasureItem& b) {
+    return level(a) < level(b);
+  };
+  const auto [lightest, heaviest] =
+      std::minmax_element(items.begin(), items.end(), by_level);
+  EXPECT_EQ(level(Board(1).items()[static_cast<size_t>(before[0])]),
+            level(*lightest));
+  EXPECT_EQ(level(Board(2).items()[static_cast<size_t>(before[1])]),
+            level(*heaviest));
+}
+
 TEST_F(BoardTeamTest, SamplesAreHandedOnAtTheClasssSpeedAndStoredRaw) {
   Attach(2);
   Board(2).SetSlower(1.04);
@@ -178,7 +209,7 @@ TEST_F(BoardTeamTest, SamplesAreHandedOnAtTheClasssSpeedAndStoredRaw) {
   const LatencyFunction latency = SyntheticLatency(&spec_, 64);
   std::vector<double> errors;
   const auto results = team.Measure(
-      Items(10), KeepTogether::kCandidate,
+      Items(10), KeepTogether::kNothing,
       [&](size_t, const BoardTeam::Result& result) {
         const Sample& sample = result.sample.value();
         errors.push_back(sample.latency_us /
@@ -299,7 +330,7 @@ TEST_F(BoardTeamTest, ANewcomerThatIsLeftAloneMeasuresTheCommonSetFirst) {
     directory_.Attach(&Board(3));
     const std::vector<MeasureItem> items = Items(12);
     const LatencyFunction latency = SyntheticLatency(&spec_, 64);
-    const auto results = team.Measure(items, KeepTogether::kCandidate);
+    const auto results = team.Measure(items, KeepTogether::kNothing);
     ASSERT_TRUE(results.ok()) << results.status();
     for (const BoardTeam::Result& result : *results) {
       const Sample& sample = result.sample.value();
@@ -376,7 +407,7 @@ TEST_F(BoardTeamTest, TheBudgetIsOfAllBoardsTogether) {
   constexpr double kLimitUs = 100'000;
   team.SetDeviceTimeLimit(kLimitUs);
   const std::vector<MeasureItem> items = Items(200);
-  const auto results = team.Measure(items, KeepTogether::kCandidate);
+  const auto results = team.Measure(items, KeepTogether::kNothing);
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_TRUE(team.budget_spent());
   EXPECT_LT(MeasuredInAll(), static_cast<int64_t>(items.size()));
@@ -402,7 +433,7 @@ TEST_F(BoardTeamTest, ACancelledJobEndsOnAllBoards) {
   Board(1).OnReport([this] {
     if (Board(1).measured() == 20) control_->Cancel(1);
   });
-  const auto results = team.Measure(Items(200), KeepTogether::kCandidate);
+  const auto results = team.Measure(Items(200), KeepTogether::kNothing);
   EXPECT_TRUE(absl::IsCancelled(results.status())) << results.status();
 }
 

@@ -450,7 +450,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
     // Leaders at a problem are compared with each other.
     const KeepTogether together = step.phase == ProfilePhase::kRefining
                                       ? KeepTogether::kProblem
-                                      : KeepTogether::kCandidate;
+                                      : KeepTogether::kNothing;
     RETURN_IF_ERROR(device_.Measure(step.items, together, on_result).status());
   }
 }
