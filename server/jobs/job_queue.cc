@@ -1,31 +1,21 @@
 #include "server/jobs/job_queue.h"
 
 #include <algorithm>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
-#include "model/kernel/kernel_spec.h"
-#include "model/table/table_check.h"
 #include "server/jobs/device_class.h"
 #include "server/jobs/drift_job.h"
 #include "server/jobs/job_wait.h"
 #include "server/jobs/profiling_job.h"
-#include "usage/usage_weights.h"
 
 namespace wavetune {
 namespace {
 
-constexpr int32_t kDefaultSamplesPerCandidate = 32;
-// Eleven days of device time: more is a slip of the pen.
-constexpr double kMaxBudgetS = 1e6;
-constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 // Unfinished jobs are few; so many are read back after a restart.
 constexpr int kJobsReadAtStart = 10000;
 // Finished jobs kept in memory, where they can be read while the disk is full.
@@ -37,100 +27,6 @@ constexpr char kWaitsForThread[] = "waits for a thread: ";
 // What a job says at its end: stored, sent and shown. Enough for some dozen
 // candidates or faults of a manifest.
 constexpr size_t kMaxMessageBytes = size_t{4} << 10;
-
-std::string Uuids(const std::vector<DeviceFacts>& devices) {
-  return absl::StrJoin(
-      devices, ", ", [](std::string* out, const DeviceFacts& device) {
-        absl::StrAppend(out, device.uuid, " (", device.label, ")");
-      });
-}
-
-absl::Status CheckRequest(const ReprofileRequest& request) {
-  if (request.refit_only && request.fresh) {
-    return absl::InvalidArgumentError(
-        "refit-only and fresh exclude each other: a fresh generation has "
-        "nothing to refit");
-  }
-  if (request.canary &&
-      (request.refit_only || request.fresh || request.top_up)) {
-    return absl::InvalidArgumentError(
-        "drift goes with neither refit-only, fresh nor a top-up: its canary "
-        "decides how much is measured");
-  }
-  if (!request.verify_digest.empty() &&
-      (!request.canary || request.kernel.empty() ||
-       !IsSha256Hex(request.verify_digest))) {
-    return absl::InvalidArgumentError(
-        "what is verified is a table of one kernel, by a canary; name it by "
-        "its whole digest");
-  }
-  // Not finite is not within it, either.
-  if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("budget_s must be 0 to ", kMaxBudgetS));
-  }
-  if (!request.device_uuid.empty() && !request.silicon_key.empty()) {
-    return absl::InvalidArgumentError(
-        "name a device or a class of devices, not both");
-  }
-  if (request.priority < -JobQueue::kMaxPriority ||
-      request.priority > JobQueue::kMaxPriority) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("priority must be ", -JobQueue::kMaxPriority, " to ",
-                     JobQueue::kMaxPriority));
-  }
-  if (request.samples_per_candidate < 0) {
-    return absl::InvalidArgumentError(
-        "samples_per_candidate must be 0 or more");
-  }
-  if (request.portfolio_size < 0 ||
-      request.portfolio_size > kMaxPortfolioSize) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
-  }
-  return absl::OkStatus();
-}
-
-bool IsForClasses(const ReprofileRequest& request) {
-  return request.device_uuid.empty() && !request.single_device;
-}
-
-// Devices of one class have the same samples and tables.
-bool AreAlike(const DeviceFacts& a, const DeviceFacts& b) {
-  return SiliconKey(a) == SiliconKey(b) &&
-         EnvironmentKey(a) == EnvironmentKey(b);
-}
-
-std::vector<DeviceFacts> OneOfEachClass(
-    const std::vector<DeviceFacts>& devices) {
-  std::vector<DeviceFacts> first;
-  for (const DeviceFacts& device : devices) {
-    const auto alike = [&](const DeviceFacts& other) {
-      return AreAlike(device, other);
-    };
-    if (std::none_of(first.begin(), first.end(), alike)) {
-      first.push_back(device);
-    }
-  }
-  return first;
-}
-
-absl::Status KeepClass(const std::string& silicon_key,
-                       const std::string& environment_key,
-                       std::vector<DeviceFacts>& devices) {
-  std::set<std::string> known;
-  for (const DeviceFacts& device : devices) known.insert(SiliconKey(device));
-  std::erase_if(devices, [&](const DeviceFacts& device) {
-    return SiliconKey(device) != silicon_key ||
-           (!environment_key.empty() &&
-            EnvironmentKey(device) != environment_key);
-  });
-  if (!devices.empty()) return absl::OkStatus();
-  return absl::NotFoundError(
-      absl::StrCat("no attached device is of class \"", silicon_key,
-                   environment_key.empty() ? "" : " ", environment_key,
-                   "\"; these are: ", absl::StrJoin(known, ", ")));
-}
 
 std::string NoThreadText(const std::string& why) {
   return absl::StrCat("no thread can be started for jobs (", why,
@@ -219,91 +115,15 @@ void JobQueue::SaveJobs() {
   }
 }
 
-absl::StatusOr<std::vector<DeviceFacts>> JobQueue::KnownDevices() {
-  std::map<std::string, DeviceFacts> known;
-  ASSIGN_OR_RETURN(const std::vector<DeviceRecord> stored,
-                   services_.devices->List());
-  for (const DeviceRecord& record : stored) {
-    known[record.facts.uuid] = record.facts;
-  }
-  for (const std::string& uuid : services_.executors->Attached()) {
-    const auto executor = services_.executors->Find(uuid, 0);
-    if (executor != nullptr) known[uuid] = executor->device();
-  }
-  std::vector<DeviceFacts> devices;
-  for (auto& [uuid, facts] : known) devices.push_back(std::move(facts));
-  return devices;
-}
-
-absl::StatusOr<std::vector<DeviceFacts>> JobQueue::DevicesFor(
-    const std::string& device_uuid, bool refit_only) {
-  ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices, KnownDevices());
-  if (device_uuid.empty()) {
-    if (!refit_only) {
-      const std::vector<std::string> attached = services_.executors->Attached();
-      std::erase_if(devices, [&](const DeviceFacts& device) {
-        return std::find(attached.begin(), attached.end(), device.uuid) ==
-               attached.end();
-      });
-    }
-    if (devices.empty()) {
-      return absl::FailedPreconditionError(
-          "no device is attached: start wavetune-agent on this node (it "
-          "connects to the agent socket), then try again");
-    }
-    return devices;
-  }
-  const std::string known = Uuids(devices);
-  std::erase_if(devices, [&](const DeviceFacts& device) {
-    return device.uuid != device_uuid;
-  });
-  if (devices.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("device \"", device_uuid, "\" is not known",
-                     known.empty() ? "; no agent was attached yet"
-                                   : absl::StrCat("; known: ", known)));
-  }
-  return devices;
-}
-
-absl::StatusOr<std::vector<JobQueue::Pair>> JobQueue::PairsFor(
-    const ReprofileRequest& request) {
-  ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices,
-                   DevicesFor(request.device_uuid, request.refit_only));
-  if (!request.silicon_key.empty()) {
-    RETURN_IF_ERROR(
-        KeepClass(request.silicon_key, request.environment_key, devices));
-  }
-  if (IsForClasses(request)) devices = OneOfEachClass(devices);
-  std::vector<std::string> kernels = {request.kernel};
-  if (request.kernel.empty()) kernels = services_.kernels->Names();
-  std::vector<Pair> pairs;
-  absl::Status refused = absl::FailedPreconditionError(
-      "there is no valid kernel: see `wavetune kernels list` for what is "
-      "wrong, or "
-      "start the daemon with --kernels-dir");
-  for (const std::string& kernel : kernels) {
-    for (const DeviceFacts& device : devices) {
-      const auto tunable = services_.kernels->Get(kernel, device);
-      if (tunable.ok()) {
-        pairs.push_back({kernel, device});
-      } else {
-        refused = tunable.status();
-      }
-    }
-  }
-  if (pairs.empty()) return refused;
-  return pairs;
-}
-
 absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
     const ReprofileRequest& request) {
-  RETURN_IF_ERROR(CheckRequest(request));
   if (request.fingerprint.empty()) services_.kernels->Reload();
-  ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
+  ASSIGN_OR_RETURN(const std::vector<JobRequests::Pair> pairs,
+                   requests_.Pairs(request));
   std::vector<JobRecord> records;
-  for (const Pair& pair : pairs) {
-    ASSIGN_OR_RETURN(JobRecord record, QueueReprofile(request, pair));
+  for (const JobRequests::Pair& pair : pairs) {
+    ASSIGN_OR_RETURN(JobRecord record, requests_.Reprofile(request, pair));
+    ASSIGN_OR_RETURN(record, QueueReprofile(std::move(record)));
     records.push_back(std::move(record));
   }
   return records;
@@ -311,12 +131,13 @@ absl::StatusOr<std::vector<JobRecord>> JobQueue::Reprofile(
 
 absl::StatusOr<std::vector<PlannedJob>> JobQueue::Plan(
     const ReprofileRequest& request) {
-  RETURN_IF_ERROR(CheckRequest(request));
   services_.kernels->Reload();
-  ASSIGN_OR_RETURN(const std::vector<Pair> pairs, PairsFor(request));
+  ASSIGN_OR_RETURN(const std::vector<JobRequests::Pair> pairs,
+                   requests_.Pairs(request));
   std::vector<PlannedJob> planned;
-  for (const Pair& pair : pairs) {
-    ASSIGN_OR_RETURN(const JobRecord record, MakeReprofile(request, pair));
+  for (const JobRequests::Pair& pair : pairs) {
+    ASSIGN_OR_RETURN(const JobRecord record,
+                     requests_.Reprofile(request, pair));
     ASSIGN_OR_RETURN(const auto kernel,
                      services_.kernels->Get(pair.kernel, pair.device));
     ASSIGN_OR_RETURN(PlannedJob one,
@@ -326,66 +147,7 @@ absl::StatusOr<std::vector<PlannedJob>> JobQueue::Plan(
   return planned;
 }
 
-absl::StatusOr<JobRecord> JobQueue::MakeReprofile(
-    const ReprofileRequest& request, const Pair& pair) {
-  ASSIGN_OR_RETURN(const auto kernel,
-                   services_.kernels->Get(pair.kernel, pair.device));
-  if (!request.fingerprint.empty() &&
-      kernel->files.fingerprint != request.fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "kernel ", pair.kernel, " was edited: it has fingerprint ",
-        kernel->files.fingerprint, ", asked for was ", request.fingerprint));
-  }
-  JobRecord record;
-  record.kind = JobKind::kReprofile;
-  record.kernel = pair.kernel;
-  record.device_uuid = pair.device.uuid;
-  record.whole_class = IsForClasses(request);
-  record.priority = request.priority;
-  record.reason = BoundedText(request.reason, kMaxReasonBytes);
-  record.by = request.by;
-  record.budget_s = request.budget_s > 0
-                        ? request.budget_s
-                        : services_.settings->default_budget_s.load();
-  record.samples_per_candidate = request.samples_per_candidate > 0
-                                     ? request.samples_per_candidate
-                                     : kDefaultSamplesPerCandidate;
-  record.portfolio_size = request.portfolio_size > 0
-                              ? request.portfolio_size
-                              : kernel->spec.portfolio_size;
-  record.refit_only = request.refit_only;
-  record.top_up = request.top_up;
-  record.promote_although_wrong = request.promote_although_wrong;
-  record.promote_although_slower = request.promote_although_slower;
-  record.canary = request.canary;
-  record.verify_digest = request.verify_digest;
-  for (WeightedProblem& used :
-       services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
-    if (record.used_problems.size() == kMostUsedProblems) break;
-    if (IsMeasurable(kernel->spec, used.problem)) {
-      record.used_problems.push_back(std::move(used));
-    }
-  }
-  record.workload_problems =
-      SharedProblems(services_.workload_problems(kernel->spec));
-  record.workload_problem_count =
-      static_cast<int32_t>(record.workload_problems.get().size());
-  record.even_if_busy =
-      request.even_if_busy || services_.settings->even_if_busy;
-  record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
-                EnvironmentKey(pair.device)};
-  ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
-                   services_.samples->Generations(record.key));
-  const uint64_t latest = generations.empty() ? 0 : generations.back();
-  record.generation =
-      request.fresh ? latest + 1 : std::max<uint64_t>(1, latest);
-  record.created_at_us = services_.clock->NowUs();
-  return record;
-}
-
-absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
-    const ReprofileRequest& request, const Pair& pair) {
-  ASSIGN_OR_RETURN(JobRecord record, MakeReprofile(request, pair));
+absl::StatusOr<JobRecord> JobQueue::QueueReprofile(JobRecord record) {
   std::lock_guard lock(create_mutex_);
   if (const std::shared_ptr<Job> alike = FindAlike(record)) {
     if (record.even_if_busy && !alike->control->record().even_if_busy) {
@@ -405,35 +167,8 @@ absl::StatusOr<JobRecord> JobQueue::QueueReprofile(
 
 absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
                                             MeasureListener listener) {
-  if (request.problems.empty()) {
-    return absl::InvalidArgumentError("give at least one problem");
-  }
-  if (!request.chosen && !request.default_configuration &&
-      !request.exhaustive && !request.record) {
-    return absl::InvalidArgumentError(
-        "say what to measure: chosen, default, exhaustive or record");
-  }
-  ASSIGN_OR_RETURN(const std::vector<DeviceFacts> devices,
-                   DevicesFor(request.device_uuid, /*refit_only=*/false));
-  if (devices.size() > 1) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "several devices are attached, name one: ", Uuids(devices)));
-  }
-  request.device_uuid = devices.front().uuid;
-  ASSIGN_OR_RETURN(const auto kernel,
-                   services_.kernels->Get(request.kernel, devices.front()));
-  if (request.record) {
-    RETURN_IF_ERROR(CheckJudgedApart(kernel->spec, request.problems));
-  }
-  JobRecord record;
-  record.kind = JobKind::kMeasure;
-  record.kernel = request.kernel;
-  record.device_uuid = request.device_uuid;
-  record.by = request.by;
-  record.even_if_busy =
-      request.even_if_busy || services_.settings->even_if_busy;
-  record.total = static_cast<int64_t>(request.problems.size());
-  record.created_at_us = services_.clock->NowUs();
+  ASSIGN_OR_RETURN(JobRecord record, requests_.Measure(request));
+  request.device_uuid = record.device_uuid;
   RETURN_IF_ERROR(CheckRoom());
   ASSIGN_OR_RETURN(record, services_.jobs->Create(std::move(record)));
   auto job = std::make_shared<Job>();

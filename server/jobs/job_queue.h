@@ -33,54 +33,16 @@
 #include "absl/status/statusor.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_plan.h"
+#include "server/jobs/job_requests.h"
 #include "server/jobs/job_services.h"
 #include "server/jobs/measuring_job.h"
 
 namespace wavetune {
 
-// What to profile. Empty names mean all; zeros mean the defaults: the daemon's,
-// of the portfolio the kernel's (KernelSpec).
-struct ReprofileRequest {
-  std::string kernel;
-  // Empty: the attached ones, one job for each class of them.
-  std::string device_uuid;
-  std::string silicon_key;      // Not empty: only devices of this class.
-  std::string environment_key;  // The same, where it is not empty.
-  bool single_device = false;   // A job keeps to one device of its class.
-  int32_t priority = 0;         // Jobs of a higher one go first.
-  double budget_s = 0;
-  std::string reason;
-  std::string by = kDaemonUser;  // Who asks.
-  bool refit_only = false;
-  bool fresh = false;
-  bool even_if_busy = false;  // Do not wait until nobody else uses the device.
-  int32_t samples_per_candidate = 0;
-  int32_t portfolio_size = 0;
-  // Promote although more than a quarter of the checked candidates are wrong.
-  bool promote_although_wrong = false;
-  // Promote although the kernel is slower than what the serving table is of.
-  bool promote_although_slower = false;
-  // A canary first (drift_job.h): it decides how much is measured.
-  bool canary = false;
-  // Not empty: no profile, but a look at whether the serving table of this
-  // digest holds. With canary, of one kernel.
-  std::string verify_digest;
-  // Some samples more than what is stored, at what clients ask for.
-  bool top_up = false;
-  // Not empty: only the kernel of this fingerprint, as the catalogue has it
-  // now. Whoever asks on others' behalf decided for what was there, and must
-  // not have what was edited since read and run.
-  std::string fingerprint;
-};
-
 class JobQueue {
  public:
   // Jobs that wait or run, of all devices: more are refused.
   static constexpr size_t kMaxUnfinished = 1024;
-  // What a request may say for a reason: longer ones are cut.
-  static constexpr size_t kMaxReasonBytes = 1024;
-  // From its negative on.
-  static constexpr int32_t kMaxPriority = 100;
 
   struct Counts {
     int running = 0;
@@ -164,20 +126,10 @@ class JobQueue {
     uint64_t running = 0;   // Id of the job that runs; 0: none.
     bool on_spare = false;  // The spare thread runs it.
   };
-  struct Pair {
-    std::string kernel;
-    DeviceFacts device;
-  };
 
-  absl::StatusOr<std::vector<DeviceFacts>> KnownDevices();
-  absl::StatusOr<std::vector<DeviceFacts>> DevicesFor(
-      const std::string& device_uuid, bool refit_only);
-  absl::StatusOr<std::vector<Pair>> PairsFor(const ReprofileRequest& request);
-  // Returns the job that a request means for a pair, without an id.
-  absl::StatusOr<JobRecord> MakeReprofile(const ReprofileRequest& request,
-                                          const Pair& pair);
-  absl::StatusOr<JobRecord> QueueReprofile(const ReprofileRequest& request,
-                                           const Pair& pair);
+  // Stores and enqueues a job, or returns the unfinished one that does the
+  // same.
+  absl::StatusOr<JobRecord> QueueReprofile(JobRecord record);
   // Whether several attached devices are of a job's class.
   bool HasSeveralBoards(const ProfileKey& key);
   // Whether both jobs measure on the same devices.
@@ -208,6 +160,7 @@ class JobQueue {
   void ForgetOldJobs();
 
   const JobServices services_;
+  const JobRequests requests_{services_};
   // Held while a job is stored, so that none alike is meanwhile; taken before
   // mutex_, which nobody holds while waiting for a disk.
   std::mutex create_mutex_;

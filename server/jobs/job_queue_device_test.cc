@@ -355,7 +355,7 @@ TEST_F(JobQueueDeviceTest, TooManyUnfinishedJobsAreRefused) {
 
 TEST_F(JobQueueDeviceTest, AReasonOfAnyLengthIsCut) {
   const JobRecord job = Run(StartQueue(), {.reason = std::string(200000, 'r')});
-  EXPECT_LT(job.reason.size(), JobQueue::kMaxReasonBytes + 100);
+  EXPECT_LT(job.reason.size(), JobRequests::kMaxReasonBytes + 100);
 }
 
 }  // namespace
