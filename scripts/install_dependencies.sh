@@ -15,6 +15,7 @@ build_packages=(
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev
   librocksdb-dev
   prometheus-cpp-dev
+  golang-etcd-server-dev  # etcd's protos, which its stubs are generated from
   libsystemd-dev  # daemon and agent tell systemd that they live
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
@@ -26,6 +27,7 @@ test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang clang-format clang-tidy
   prometheus  # promtool, and a server that scrapes a daemon: tests/deploy/prometheus_test.sh
+  etcd-server etcd-client  # the registry of fleets
   valgrind  # instructions of a decision: scripts/decision_instructions.sh
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh

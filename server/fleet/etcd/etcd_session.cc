@@ -1,0 +1,148 @@
+#include "server/fleet/etcd/etcd_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/backoff.h"
+#include "base/status_macros.h"
+
+namespace wavetune {
+
+using std::chrono::steady_clock;
+using Retry = EtcdConnection::Retry;
+
+class EtcdSession::Handle : public FleetRegistry::WatchHandle {
+ public:
+  Handle(EtcdSession* session, Listeners<int64_t>::Handle handle)
+      : session_(session), handle_(std::move(handle)) {}
+  ~Handle() override {
+    const std::lock_guard telling(session_->telling_);
+    handle_ = nullptr;
+  }
+
+ private:
+  EtcdSession* const session_;
+  Listeners<int64_t>::Handle handle_;
+};
+
+EtcdSession::EtcdSession(EtcdConnection* connection, std::chrono::seconds ttl)
+    : connection_(connection), ttl_(ttl), thread_([this] { Run(); }) {}
+
+EtcdSession::~EtcdSession() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  Revoke();
+}
+
+int64_t EtcdSession::lease() {
+  const std::lock_guard lock(mutex_);
+  return steady_clock::now() < lives_until_ ? lease_ : 0;
+}
+
+std::unique_ptr<FleetRegistry::WatchHandle> EtcdSession::OnBegin(
+    FleetRegistry::SessionListener listener) {
+  // Not while others are told: it would miss that session, or hear it twice.
+  const std::lock_guard telling(telling_);
+  if (lease() != 0) listener();
+  const std::lock_guard lock(mutex_);
+  return std::make_unique<Handle>(
+      this, listeners_.Add([listener = std::move(listener)](const int64_t&) {
+        listener();
+      }));
+}
+
+void EtcdSession::Run() {
+  Backoff backoff(std::chrono::milliseconds(100), ttl_ / 3);
+  while (true) {
+    bool begins = false;
+    {
+      const std::lock_guard lock(mutex_);
+      begins = lease_ == 0;
+    }
+    const absl::Status status = begins ? Begin() : KeepAlive();
+    std::chrono::milliseconds wait = ttl_;
+    wait /= 3;
+    if (status.ok()) {
+      backoff.Reset();
+    } else {
+      wait = backoff.Next();
+    }
+    std::unique_lock lock(mutex_);
+    // One that etcd has ended is begun anew at once.
+    if (status.ok() && lease_ == 0) continue;
+    if (changed_.wait_for(lock, wait, [this] { return stopping_; })) return;
+  }
+}
+
+absl::Status EtcdSession::Begin() {
+  etcdserverpb::LeaseGrantRequest request;
+  request.set_ttl(ttl_.count());
+  etcdserverpb::LeaseGrantResponse response;
+  const Time asked = steady_clock::now();
+  // One that is granted and not heard of ends by itself.
+  RETURN_IF_ERROR(connection_->Call(
+      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+        return stubs.lease->LeaseGrant(context, request, &response);
+      }));
+  const std::lock_guard telling(telling_);
+  {
+    const std::lock_guard lock(mutex_);
+    lease_ = response.id();
+    lives_until_ = asked + ttl_;
+  }
+  TellBegin();
+  return absl::OkStatus();
+}
+
+void EtcdSession::TellBegin() {
+  std::vector<Listeners<int64_t>::Handle> listeners;
+  int64_t lease = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    listeners = listeners_.Current();
+    lease = lease_;
+  }
+  for (const auto& listener : listeners) (*listener)(lease);
+}
+
+absl::Status EtcdSession::KeepAlive() {
+  etcdserverpb::LeaseKeepAliveRequest request;
+  {
+    const std::lock_guard lock(mutex_);
+    request.set_id(lease_);
+  }
+  etcdserverpb::LeaseKeepAliveResponse response;
+  const Time asked = steady_clock::now();
+  RETURN_IF_ERROR(connection_->Call(
+      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+        const auto stream = stubs.lease->LeaseKeepAlive(context);
+        const bool answered = stream->Write(request) && stream->Read(&response);
+        stream->WritesDone();
+        const grpc::Status end = stream->Finish();
+        return answered ? grpc::Status::OK : end;
+      }));
+  const std::lock_guard lock(mutex_);
+  if (response.ttl() > 0) {
+    lives_until_ = asked + ttl_;
+  } else {
+    lease_ = 0;
+  }
+  return absl::OkStatus();
+}
+
+void EtcdSession::Revoke() {
+  etcdserverpb::LeaseRevokeRequest request;
+  request.set_id(lease());
+  if (request.id() == 0) return;
+  etcdserverpb::LeaseRevokeResponse response;
+  const absl::Status ignored = connection_->Call(
+      Retry::kNo, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+        return stubs.lease->LeaseRevoke(context, request, &response);
+      });
+}
+
+}  // namespace wavetune

@@ -1,0 +1,203 @@
+#include "server/fleet/etcd/etcd_watches.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/backoff.h"
+#include "base/status_macros.h"
+#include "server/fleet/etcd/etcd_keys.h"
+
+namespace wavetune {
+namespace {
+
+using WatchStream = grpc::ClientReaderWriter<etcdserverpb::WatchRequest,
+                                             etcdserverpb::WatchResponse>;
+
+constexpr std::chrono::milliseconds kFirstWait{100};
+constexpr std::chrono::milliseconds kLongestWait{10000};
+
+}  // namespace
+
+class EtcdWatches::Handle : public FleetRegistry::WatchHandle {
+ public:
+  Handle(EtcdWatches* watches, std::shared_ptr<Subscription> subscription)
+      : watches_(watches), subscription_(std::move(subscription)) {}
+  ~Handle() override {
+    {
+      const std::lock_guard telling(subscription_->telling);
+      subscription_->ended = true;
+    }
+    const std::lock_guard lock(watches_->mutex_);
+    std::erase(watches_->subscriptions_, subscription_);
+    watches_->Interrupt();
+  }
+
+ private:
+  EtcdWatches* const watches_;
+  const std::shared_ptr<Subscription> subscription_;
+};
+
+EtcdWatches::EtcdWatches(EtcdConnection* connection, std::string root,
+                         ListFunction list)
+    : connection_(connection),
+      root_(std::move(root)),
+      list_(std::move(list)),
+      thread_([this] { Run(); }) {}
+
+EtcdWatches::~EtcdWatches() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    Interrupt();
+  }
+  thread_.join();
+}
+
+std::unique_ptr<FleetRegistry::WatchHandle> EtcdWatches::Add(
+    std::string prefix, FleetRegistry::Listener listener) {
+  auto subscription = std::shared_ptr<Subscription>(new Subscription{
+      .prefix = std::move(prefix), .listener = std::move(listener)});
+  const std::lock_guard lock(mutex_);
+  subscriptions_.push_back(subscription);
+  Interrupt();
+  return std::make_unique<Handle>(this, std::move(subscription));
+}
+
+void EtcdWatches::Interrupt() {
+  other_wanted_ = true;
+  if (stream_ != nullptr) stream_->TryCancel();
+  changed_.notify_all();
+}
+
+void EtcdWatches::Tell(Subscription& subscription, const FleetNews& news) {
+  const std::lock_guard telling(subscription.telling);
+  if (!subscription.ended) subscription.listener(news);
+}
+
+void EtcdWatches::Run() {
+  Backoff backoff(kFirstWait, kLongestWait);
+  bool out = false;  // Subscriptions know of an outage.
+  while (true) {
+    Subscriptions subscriptions;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock,
+                    [this] { return stopping_ || !subscriptions_.empty(); });
+      if (stopping_) return;
+      subscriptions = subscriptions_;
+      other_wanted_ = false;
+    }
+    bool answered = false;
+    const absl::Status status = Serve(subscriptions, &answered);
+    if (answered) {
+      out = false;
+      backoff.Reset();
+    }
+    if (status.ok()) continue;
+    if (!out) {
+      for (const auto& one : subscriptions) Tell(*one, {.status = status});
+    }
+    out = true;
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, backoff.Next(),
+                      [this] { return stopping_ || other_wanted_; });
+    if (stopping_) return;
+  }
+}
+
+absl::Status EtcdWatches::ListAnew(Subscription& subscription) const {
+  ASSIGN_OR_RETURN(const FleetListing listing, list_(subscription.prefix));
+  FleetNews news{.whole = true, .revision = listing.revision};
+  for (const FleetEntry& entry : listing.entries)
+    news.entries.push_back({.entry = entry});
+  subscription.next_revision = listing.revision + 1;
+  Tell(subscription, news);
+  return absl::OkStatus();
+}
+
+absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
+                                bool* answered) {
+  for (const auto& one : subscriptions) {
+    if (one->next_revision == 0) RETURN_IF_ERROR(ListAnew(*one));
+  }
+  grpc::ClientContext context;
+  ASSIGN_OR_RETURN(const std::shared_ptr<EtcdStubs> stubs,
+                   connection_->BeginStream(&context));
+  {
+    const std::lock_guard lock(mutex_);
+    if (other_wanted_) return absl::OkStatus();
+    stream_ = &context;
+  }
+  const std::unique_ptr<WatchStream> stream = stubs->watch->Watch(&context);
+  bool open = true;
+  for (size_t i = 0; i < subscriptions.size() && open; ++i) {
+    etcdserverpb::WatchRequest request;
+    auto& create = *request.mutable_create_request();
+    const std::string prefix = root_ + subscriptions[i]->prefix;
+    create.set_key(prefix);
+    create.set_range_end(EndOfPrefix(prefix));
+    create.set_start_revision(subscriptions[i]->next_revision);
+    create.set_watch_id(static_cast<int64_t>(i) + 1);
+    open = stream->Write(request);
+  }
+  absl::Status taken;
+  etcdserverpb::WatchResponse response;
+  while (taken.ok() && stream->Read(&response)) {
+    *answered = true;
+    const auto index = static_cast<size_t>(response.watch_id() - 1);
+    if (index < subscriptions.size()) {
+      taken = Take(response, *subscriptions[index]);
+    } else if (response.canceled()) {
+      taken = absl::UnavailableError(
+          absl::StrCat("etcd: ", response.cancel_reason()));
+    }
+  }
+  if (!taken.ok()) context.TryCancel();
+  const grpc::Status end = stream->Finish();
+  {
+    const std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+    if (other_wanted_) return absl::OkStatus();
+  }
+  // A revision that etcd does not know: the next stream begins with a listing.
+  if (absl::IsOutOfRange(taken)) return absl::OkStatus();
+  RETURN_IF_ERROR(taken);
+  const absl::Status ended = connection_->EndOf(stubs, end);
+  return ended.ok() ? absl::UnavailableError("etcd ended the watch") : ended;
+}
+
+absl::Status EtcdWatches::Take(const etcdserverpb::WatchResponse& response,
+                               Subscription& subscription) const {
+  if (response.canceled()) {
+    if (response.compact_revision() == 0) {
+      return absl::UnavailableError(
+          absl::StrCat("etcd ended a watch: ", response.cancel_reason()));
+    }
+    subscription.next_revision = 0;
+    return absl::OutOfRangeError("compacted");
+  }
+  // One that was restored from a backup counts from an earlier revision.
+  if (response.created() &&
+      response.header().revision() < subscription.next_revision - 1) {
+    subscription.next_revision = 0;
+    return absl::OutOfRangeError("restored");
+  }
+  if (response.events().empty() && !response.created()) return absl::OkStatus();
+  // Without entries it says that an outage is over.
+  FleetNews news{.revision = response.header().revision()};
+  for (const mvccpb::Event& event : response.events()) {
+    const mvccpb::KeyValue& kv = event.kv();
+    news.entries.push_back(
+        {.entry = {std::string(absl::StripPrefix(kv.key(), root_)), kv.value(),
+                   kv.mod_revision()},
+         .deleted = event.type() == mvccpb::Event::DELETE});
+    subscription.next_revision = kv.mod_revision() + 1;
+  }
+  Tell(subscription, news);
+  return absl::OkStatus();
+}
+
+}  // namespace wavetune

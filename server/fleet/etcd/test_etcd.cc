@@ -1,0 +1,125 @@
+#include "server/fleet/etcd/test_etcd.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+namespace wavetune::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string MakeFolder() {
+  std::string name = (fs::temp_directory_path() / "etcd-XXXXXX").string();
+  return mkdtemp(name.data()) == nullptr ? "" : name;
+}
+
+bool Listens(int port) {
+  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  const bool connected =
+      connect(descriptor, reinterpret_cast<const sockaddr*>(&address),
+              sizeof address) == 0;
+  close(descriptor);
+  return connected;
+}
+
+}  // namespace
+
+int FreePort() {
+  const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const plain = reinterpret_cast<sockaddr*>(&address);
+  EXPECT_EQ(bind(descriptor, plain, size), 0);
+  EXPECT_EQ(getsockname(descriptor, plain, &size), 0);
+  close(descriptor);
+  return ntohs(address.sin_port);
+}
+
+TestEtcd::TestEtcd(std::vector<std::string> more, std::string scheme)
+    : more_(std::move(more)),
+      scheme_(std::move(scheme)),
+      folder_(MakeFolder()),
+      port_(FreePort()),
+      peer_port_(FreePort()) {}
+
+TestEtcd::~TestEtcd() {
+  Kill();
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+std::string TestEtcd::endpoint() const {
+  return "127.0.0.1:" + std::to_string(port_);
+}
+
+std::string TestEtcd::peer_url() const {
+  return "http://127.0.0.1:" + std::to_string(peer_port_);
+}
+
+std::string TestEtcd::Log() const { return ReadText(folder_ + "/log"); }
+
+void TestEtcd::Start() {
+  const std::string client = scheme_ + "://" + endpoint();
+  const std::string peer = peer_url();
+  std::vector<std::string> arguments = {"/usr/bin/etcd",
+                                        "--name=test",
+                                        "--data-dir=" + folder_ + "/data",
+                                        "--listen-client-urls=" + client,
+                                        "--advertise-client-urls=" + client,
+                                        "--listen-peer-urls=" + peer,
+                                        "--initial-advertise-peer-urls=" + peer,
+                                        "--initial-cluster=test=" + peer};
+  arguments.insert(arguments.end(), more_.begin(), more_.end());
+  program_ = Program::Start(arguments, {.log_path = folder_ + "/log"});
+  for (int i = 0; i < 600 && !program_->Poll(); ++i) {
+    if (Listens(port_)) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  FAIL() << "etcd does not start (is etcd-server installed? see "
+            "scripts/install_dependencies.sh):\n"
+         << Log();
+}
+
+void TestEtcd::Kill() {
+  if (program_ != nullptr) program_->Kill();
+}
+
+void TestEtcd::Restore(const std::string& backup) {
+  Kill();
+  fs::remove_all(folder_ + "/data");
+  Etcdctl({"snapshot", "restore", backup, "--name=test",
+           "--data-dir=" + folder_ + "/data",
+           "--initial-advertise-peer-urls=" + peer_url(),
+           "--initial-cluster=test=" + peer_url()});
+  Start();
+}
+
+std::string TestEtcd::Etcdctl(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> whole = {"/usr/bin/etcdctl",
+                                    "--endpoints=" + endpoint()};
+  whole.insert(whole.end(), arguments.begin(), arguments.end());
+  const auto program =
+      Program::Start(whole, {.log_path = folder_ + "/etcdctl.log",
+                             .out_path = folder_ + "/etcdctl.out",
+                             .environment = {{"ETCDCTL_API", "3"}}});
+  EXPECT_EQ(program->Wait(std::chrono::seconds(30)), 0)
+      << ReadText(folder_ + "/etcdctl.log");
+  return ReadText(folder_ + "/etcdctl.out");
+}
+
+}  // namespace wavetune::testing

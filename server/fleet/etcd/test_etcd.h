@@ -1,0 +1,59 @@
+// TestEtcd: an etcd on loopback, for tests, with a data folder of its own.
+//
+//   TestEtcd etcd;
+//   etcd.Start();
+//   auto options = ParseEtcdUrl(etcd.url());
+//
+// Thread safety: one thread at a time.
+#ifndef WAVETUNE_SERVER_FLEET_ETCD_TEST_ETCD_H_
+#define WAVETUNE_SERVER_FLEET_ETCD_TEST_ETCD_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/lib/program.h"
+
+namespace wavetune::testing {
+
+// Returns a loopback port that nobody listens at now.
+int FreePort();
+
+class TestEtcd {
+ public:
+  // `more`: arguments of etcd, as for TLS; `scheme`: of its client URL.
+  explicit TestEtcd(std::vector<std::string> more = {},
+                    std::string scheme = "http");
+  ~TestEtcd();  // Ends it, and deletes what it has.
+
+  // Returns when it answers, a minute at most. A fatal failure where it does
+  // not, or is not installed.
+  void Start();
+  // As kill -9.
+  void Kill();
+
+  // Starts it with what is in a backup (etcdctl snapshot save).
+  void Restore(const std::string& backup);
+
+  std::string endpoint() const;
+  std::string url() const { return "etcd://" + endpoint(); }
+  const std::string& folder() const { return folder_; }
+  std::string Log() const;
+
+  // Runs etcdctl with arguments; returns what it printed.
+  std::string Etcdctl(const std::vector<std::string>& arguments) const;
+
+ private:
+  std::string peer_url() const;
+
+  const std::vector<std::string> more_;
+  const std::string scheme_;
+  std::string folder_;
+  int port_ = 0;
+  int peer_port_ = 0;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_SERVER_FLEET_ETCD_TEST_ETCD_H_
