@@ -82,6 +82,8 @@ class BoardSpread {
   // Runs parts on a board until there are none, or it cannot go on.
   void Serve(const std::string& uuid);
   bool Take(const std::string& uuid, BoardWork::Part* part);
+  // Asks for more parts where none is left. Holds mutex_.
+  void Refill();
   // Returns whether the board may take another part.
   bool Settle(const std::string& uuid, const BoardWork::Part& part,
               const BoardWork::Outcome& outcome);
@@ -118,6 +120,7 @@ BoardSpread::Obstacles BoardSpread::StartBoards() {
   for (const std::string& uuid : work_.boards()) {
     {
       std::lock_guard lock(mutex_);
+      if (running_ > 0) Refill();
       const Board& board = boards_[uuid];
       if (stopping_ || parts_.size() <= unoccupied_) break;
       if (board.running || (work_.once && board.took)) continue;
@@ -184,8 +187,14 @@ void BoardSpread::Serve(const std::string& uuid) {
   changed_.notify_all();
 }
 
+void BoardSpread::Refill() {
+  if (stopping_ || !parts_.empty() || work_.once) return;
+  for (BoardWork::Part& part : work_.more()) parts_.push_back(std::move(part));
+}
+
 bool BoardSpread::Take(const std::string& uuid, BoardWork::Part* part) {
   std::lock_guard lock(mutex_);
+  Refill();
   Board& board = boards_[uuid];
   if (stopping_ || parts_.empty() || (work_.once && board.took)) return false;
   const auto next =

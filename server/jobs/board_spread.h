@@ -47,6 +47,9 @@ struct BoardWork {
   std::function<size_t(const std::string& uuid, const std::deque<Part>& left)>
       choose =
           [](const std::string&, const std::deque<Part>&) { return size_t{0}; };
+  // Returns further parts where an idle board finds none left while others are
+  // at theirs; nothing: there are none yet. As `choose`.
+  std::function<std::vector<Part>()> more = [] { return std::vector<Part>(); };
   // Ends what a board runs.
   std::function<void(const std::string& uuid)> cancel;
   // Who is none of `boards`, and should be asked where none of them can go on:

@@ -245,12 +245,20 @@ absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
 
 absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
     const std::vector<MeasureItem>& items, KeepTogether together,
-    const ResultCallback& on_result) {
+    const ResultCallback& on_result, const std::function<Batch()>& more) {
+  std::vector<MeasureItem> all = items;
   std::vector<Result> results(items.size());
   const auto take = [&](size_t index, const Result& result) {
     std::lock_guard lock(callback_mutex_);
     results[index] = result;
     if (on_result) on_result(index, result);
+  };
+  const auto take_more = [&]() -> Batch {
+    if (!more) return {};
+    std::lock_guard lock(callback_mutex_);
+    Batch batch = more();
+    results.resize(results.size() + batch.items.size());
+    return batch;
   };
   std::set<size_t> left = AllOf(items.size());
   budget_spent_.store(time_->spent());
@@ -258,12 +266,12 @@ absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
   while (!left.empty() && !budget_spent()) {
     std::string only;
     const bool alone = OnlyBoard(&only);
-    if (control_->record().whole_class) ChooseCommon(items);
+    if (control_->record().whole_class) ChooseCommon(all);
     if (alone && !IsNewcomer(only)) {
-      RETURN_IF_ERROR(MeasureAlone(only, items, left, take));
+      RETURN_IF_ERROR(MeasureAlone(only, all, left, take));
     } else {
       RETURN_IF_ERROR(RateBoards(left, take));
-      RETURN_IF_ERROR(MeasureSpread(items, together, left, take));
+      RETURN_IF_ERROR(MeasureSpread(all, together, left, take, take_more));
     }
   }
   return results;
@@ -307,25 +315,30 @@ bool BoardTeam::IsNewcomer(const std::string& uuid) const {
   return !rated_.empty() && !rated_.contains(uuid);
 }
 
-absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
+absl::Status BoardTeam::MeasureSpread(std::vector<MeasureItem>& items,
                                       KeepTogether together,
                                       std::set<size_t>& left,
-                                      const ResultCallback& on_result) {
-  const std::vector<size_t> indices(left.begin(), left.end());
-  std::mutex left_mutex;
+                                      const ResultCallback& on_result,
+                                      const std::function<Batch()>& more) {
+  std::mutex items_mutex;  // Guards items and left.
   BoardWork work = NewWork();
   work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
     JobDevice& board = Member(uuid);
     board.SetPatient(false);
     std::set<size_t> of_part(part.begin(), part.end());
+    std::vector<MeasureItem> wanted;
+    {
+      std::lock_guard lock(items_mutex);
+      wanted = Select(items, part);
+    }
     BoardWork::Outcome outcome;
     outcome.status =
         board
-            .Measure(Select(items, part),
+            .Measure(wanted,
                      [&](size_t i, const Result& result) {
                        of_part.erase(part[i]);
                        {
-                         std::lock_guard lock(left_mutex);
+                         std::lock_guard lock(items_mutex);
                          left.erase(part[i]);
                        }
                        on_result(part[i], Normalised(uuid, result));
@@ -337,18 +350,23 @@ absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
     return outcome;
   };
   const std::vector<std::string> boards = RatedBoards();
-  std::vector<BoardWork::Part> parts = SplitIntoParts(
-      Select(items, indices), together, boards.size(),
-      [&](const Problem& problem) {
-        return kernel_ == nullptr ? 0 : LoadLevel(kernel_->spec, problem);
-      });
   std::map<size_t, size_t> part_of;  // By index into items.
-  for (size_t p = 0; p < parts.size(); ++p) {
-    for (size_t& i : parts[p]) {
-      i = indices[i];
-      part_of[i] = p;
+  size_t count = 0;                  // Of the parts that were split last.
+  const auto split = [&](const std::vector<size_t>& indices, KeepTogether how) {
+    std::vector<BoardWork::Part> parts = SplitIntoParts(
+        Select(items, indices), how, boards.size(),
+        [&](const Problem& problem) {
+          return kernel_ == nullptr ? 0 : LoadLevel(kernel_->spec, problem);
+        });
+    for (size_t p = 0; p < parts.size(); ++p) {
+      for (size_t& i : parts[p]) {
+        i = indices[i];
+        part_of[i] = p;
+      }
     }
-  }
+    count = parts.size();
+    return parts;
+  };
   work.choose = [&](const std::string& uuid,
                     const std::deque<BoardWork::Part>& unmeasured) {
     const auto board = static_cast<size_t>(
@@ -358,9 +376,21 @@ absl::Status BoardTeam::MeasureSpread(const std::vector<MeasureItem>& items,
     for (const BoardWork::Part& part : unmeasured) {
       at.push_back(part_of.at(part.front()));
     }
-    return NextPart(board, boards.size(), at, parts.size());
+    return NextPart(board, boards.size(), at, count);
   };
-  return SpreadOverBoards(services_, control_, work, parts);
+  work.more = [&]() -> std::vector<BoardWork::Part> {
+    const Batch batch = more();
+    std::lock_guard lock(items_mutex);
+    std::vector<size_t> indices;
+    for (const MeasureItem& item : batch.items) {
+      left.insert(items.size());
+      indices.push_back(items.size());
+      items.push_back(item);
+    }
+    return split(indices, batch.together);
+  };
+  return SpreadOverBoards(services_, control_, work,
+                          split({left.begin(), left.end()}, together));
 }
 
 void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {

@@ -78,10 +78,17 @@ class BoardTeam {
   std::string UnpreparedText() const;
 
   // As of JobDevice. `on_result` hears several times of an item of the common
-  // set: once from each board.
+  // set: once from each board. Where several boards measure, `more` is asked
+  // for further items when one would be idle, between two results: their
+  // indices follow those before. Nothing: there are none yet, or no more.
+  struct Batch {
+    std::vector<MeasureItem> items;
+    KeepTogether together = KeepTogether::kNothing;
+  };
   absl::StatusOr<std::vector<Result>> Measure(
       const std::vector<MeasureItem>& items, KeepTogether together,
-      const ResultCallback& on_result = nullptr);
+      const ResultCallback& on_result = nullptr,
+      const std::function<Batch()>& more = nullptr);
 
   // Has one board do what must not be spread, while no other job uses it: the
   // first of those that nobody uses, in the order that `order` puts the boards
@@ -119,9 +126,11 @@ class BoardTeam {
                             const std::vector<MeasureItem>& items,
                             std::set<size_t>& left,
                             const ResultCallback& on_result);
-  absl::Status MeasureSpread(const std::vector<MeasureItem>& items,
+  // `more` as of Measure; what it returns is added to `items` and `left`.
+  absl::Status MeasureSpread(std::vector<MeasureItem>& items,
                              KeepTogether together, std::set<size_t>& left,
-                             const ResultCallback& on_result);
+                             const ResultCallback& on_result,
+                             const std::function<Batch()>& more);
   absl::Status PrepareSpread(const std::string& specialisation,
                              const std::vector<Configuration>& configurations,
                              const std::vector<Problem>& correctness_problems,

@@ -202,6 +202,45 @@ TEST_F(BoardTeamTest, OneBoardBeginsWithLightProblemsAndTheOtherWithHeavyOnes) {
             level(*heaviest));
 }
 
+TEST_F(BoardTeamTest, ABoardThatWouldBeIdleGoesOnWithFurtherItems) {
+  Attach(2);
+  BoardTeam& team = Team();
+  ExpectAllMeasured(team, Items(1));  // The common set.
+  // The second keeps its first item until further ones were asked for.
+  const std::vector<MeasureItem> items = Items(4);
+  const std::vector<MeasureItem> further = Items(9);
+  const auto all = static_cast<int64_t>(items.size() + further.size());
+  std::atomic<int> given = 0;
+  std::atomic<int64_t> done = 0;
+  std::atomic<bool> held = false;
+  Board(1).OnReport([&] {
+    while (!held) std::this_thread::yield();
+  });
+  Board(2).OnReport([&] {
+    held = true;
+    while (given == 0) std::this_thread::yield();
+  });
+  std::vector<int> heard(static_cast<size_t>(all));
+  const auto results = team.Measure(
+      items, KeepTogether::kNothing,
+      [&](size_t index, const BoardTeam::Result& result) {
+        const MeasureItem& item =
+            index < items.size() ? items[index] : further[index - items.size()];
+        EXPECT_EQ(result.sample->problem, item.problem);
+        EXPECT_EQ(result.sample->configuration, item.configuration);
+        ++heard[index];
+        ++done;
+      },
+      [&]() -> BoardTeam::Batch {
+        if (given++ > 0) return {};
+        EXPECT_LT(done, static_cast<int64_t>(items.size()));
+        return {further, KeepTogether::kProblem};
+      });
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_THAT(*results, SizeIs(static_cast<size_t>(all)));
+  EXPECT_THAT(heard, Each(1));
+}
+
 TEST_F(BoardTeamTest, SamplesAreHandedOnAtTheClasssSpeedAndStoredRaw) {
   Attach(2);
   Board(2).SetSlower(1.04);

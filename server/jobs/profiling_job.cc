@@ -1,6 +1,7 @@
 #include "server/jobs/profiling_job.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -95,6 +96,12 @@ JobPhase ToJobPhase(ProfilePhase phase) {
       break;
   }
   return JobPhase::kFitting;
+}
+
+// Leaders at a problem are compared with each other.
+KeepTogether TogetherIn(ProfilePhase phase) {
+  return phase == ProfilePhase::kRefining ? KeepTogether::kProblem
+                                          : KeepTogether::kNothing;
 }
 
 int32_t LargestPortfolio(const Table& table) {
@@ -427,12 +434,10 @@ absl::Status ProfilingJob::MeasurePlanned() {
     input_.options.boards = device_.boards();
     const ProfileStep step = planner.Next(input_, failed_);
     if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
-    if (input_.options.boards > 1) {
-      planner.PlanBeside(input_, failed_, step.items);
-    }
+    if (input_.options.boards > 1) planner.PlanBeside(input_, failed_);
     ReportProgress(step, started_us, samples_before);
     const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
-      const MeasureItem& item = step.items[index];
+      const MeasureItem& item = planner.Done(index);
       if (result.sample) {
         input_.samples.push_back(*result.sample);
       } else {
@@ -447,11 +452,15 @@ absl::Status ProfilingJob::MeasurePlanned() {
       }
       ReportProgress(step, started_us, samples_before);
     };
-    // Leaders at a problem are compared with each other.
-    const KeepTogether together = step.phase == ProfilePhase::kRefining
-                                      ? KeepTogether::kProblem
-                                      : KeepTogether::kNothing;
-    RETURN_IF_ERROR(device_.Measure(step.items, together, on_result).status());
+    const auto more = [&]() -> BoardTeam::Batch {
+      const std::optional<ProfileStep> next = planner.TryNext(input_, failed_);
+      if (!next) return {};
+      planner.PlanBeside(input_, failed_);
+      return {next->items, TogetherIn(next->phase)};
+    };
+    RETURN_IF_ERROR(
+        device_.Measure(step.items, TogetherIn(step.phase), on_result, more)
+            .status());
   }
 }
 

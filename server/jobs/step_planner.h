@@ -5,9 +5,12 @@
 //   for (;;) {
 //     const ProfileStep step = planner.Next(input, failed);
 //     if (step.items.empty()) break;
-//     if (boards > 1) planner.PlanBeside(input, failed, step.items);
-//     Measure(step.items);  // Adds to input and failed.
+//     if (boards > 1) planner.PlanBeside(input, failed);
+//     Measure(step.items);  // Adds to input and failed, and says Done.
 //   }
+//
+// Boards that would be idle before all of a step is measured go on with the
+// next one, where that is planned by then (TryNext).
 //
 // Why not for one board: what it measures next would follow from less
 // (docs/decisions/0065).
@@ -16,6 +19,9 @@
 #ifndef WAVETUNE_SERVER_JOBS_STEP_PLANNER_H_
 #define WAVETUNE_SERVER_JOBS_STEP_PLANNER_H_
 
+#include <atomic>
+#include <cstddef>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -38,20 +44,37 @@ class StepPlanner {
 
   // Returns the next step: what was planned beside the one before, without
   // candidates that `input` has as excluded by now and pairs of `failed`; where
-  // that is nothing, what follows from all that is known. As PlanNext.
+  // that is nothing, what follows from all that is known. As PlanNext. Its
+  // items are pending from now on, and those of before are not.
   ProfileStep Next(const ProfileInput& input,
                    const std::vector<MeasureItem>& failed);
 
-  // Begins to plan what follows once `pending` is measured. Cannot fail:
-  // without a thread the next step is planned when it is asked for.
+  // Returns what was planned beside, where that is ready and something; does
+  // not wait. Its items are pending as well.
+  std::optional<ProfileStep> TryNext(const ProfileInput& input,
+                                     const std::vector<MeasureItem>& failed);
+
+  // Returns an item by its place among those of the last Next and of each
+  // TryNext since; it is not pending any more.
+  const MeasureItem& Done(size_t index);
+
+  // Begins to plan what follows once all that is pending is measured. Cannot
+  // fail: without a thread the next step is planned when it is asked for.
   void PlanBeside(const ProfileInput& input,
-                  const std::vector<MeasureItem>& failed,
-                  const std::vector<MeasureItem>& pending);
+                  const std::vector<MeasureItem>& failed);
 
  private:
+  // Takes what the thread has planned, which has ended.
+  ProfileStep TakePlanned(const ProfileInput& input,
+                          const std::vector<MeasureItem>& failed);
+  void Add(const ProfileStep& step);
+
   const JobServices& services_;
   std::thread thread_;
   ProfileStep planned_;  // By the thread, until it is joined.
+  std::atomic<bool> ready_ = false;
+  std::vector<MeasureItem> items_;  // Of the steps that are being measured.
+  std::vector<bool> done_;          // Of each.
 };
 
 }  // namespace wavetune

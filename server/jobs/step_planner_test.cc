@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <optional>
 #include <system_error>
 
 #include "server/jobs/job_test_support.h"
@@ -54,7 +55,7 @@ class StepPlannerTest : public ::testing::Test {
 TEST_F(StepPlannerTest, TakesWhatWasPlannedBesideMeasuring) {
   StepPlanner planner(services_);
   EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(0)));
-  planner.PlanBeside(input_, {}, {Item(0)});
+  planner.PlanBeside(input_, {});
   input_.samples.resize(5);  // More than the plan knew.
   EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(1)));
   EXPECT_EQ(plans_, 2);
@@ -68,8 +69,25 @@ TEST_F(StepPlannerTest, PlansOnAThreadOfItsOwn) {
     return ProfileStep{.items = {Item(1)}};
   };
   StepPlanner planner(services_);
-  planner.PlanBeside(input_, {}, {Item(0)});
+  planner.Next(input_, {});
+  planner.PlanBeside(input_, {});
+  EXPECT_FALSE(planner.TryNext(input_, {}).has_value());
   measured.set_value();  // Only after PlanBeside has returned.
+  EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(1)));
+}
+
+TEST_F(StepPlannerTest, AStepThatIsReadyFollowsBeforeTheLastIsMeasured) {
+  StepPlanner planner(services_);
+  planner.Next(input_, {});
+  planner.PlanBeside(input_, {});
+  std::optional<ProfileStep> next;
+  while (!next) next = planner.TryNext(input_, {});
+  EXPECT_THAT(next->items, ElementsAre(Item(1)));
+  EXPECT_FALSE(planner.TryNext(input_, {}).has_value());
+  EXPECT_EQ(planner.Done(1), Item(1));
+  planner.PlanBeside(input_, {});  // One of two is pending.
+  EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(1)));
+  planner.PlanBeside(input_, {});  // One anew.
   EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(1)));
 }
 
@@ -80,23 +98,27 @@ TEST_F(StepPlannerTest, PlansAnewWhereNothingCouldBePlannedBeside) {
     return step;
   };
   StepPlanner planner(services_);
-  planner.PlanBeside(input_, {}, {Item(0)});
+  planner.Next(input_, {});
+  planner.PlanBeside(input_, {});
   EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(7)));
-  EXPECT_EQ(plans_, 2);
+  EXPECT_EQ(plans_, 3);
 }
 
 TEST_F(StepPlannerTest, LeavesOutWhatHasFailedSince) {
+  bool done = false;
   plan_ = [&](const ProfileInput&, const Items&, const Items& pending) {
     ProfileStep step;
-    if (!pending.empty()) step.items = {Item(1), Item(2)};
+    if (!pending.empty() || !done) step.items = {Item(1), Item(2)};
     return step;
   };
   StepPlanner planner(services_);
-  planner.PlanBeside(input_, {}, {Item(0)});
+  planner.Next(input_, {});
+  planner.PlanBeside(input_, {});
   EXPECT_THAT(planner.Next(input_, {Item(1)}).items, ElementsAre(Item(2)));
-  planner.PlanBeside(input_, {}, {Item(0)});
+  planner.PlanBeside(input_, {});
   input_.candidates[0].push_back(
       {.configuration = {8}, .excluded_reason = "crashed"});
+  done = true;
   EXPECT_THAT(planner.Next(input_, {}).items, IsEmpty());
 }
 
@@ -106,8 +128,9 @@ TEST_F(StepPlannerTest, WithoutAThreadItPlansWhenAsked) {
         std::make_error_code(std::errc::resource_unavailable_try_again));
   };
   StepPlanner planner(services_);
-  planner.PlanBeside(input_, {}, {Item(0)});
-  EXPECT_EQ(plans_, 0);
+  planner.Next(input_, {});
+  planner.PlanBeside(input_, {});
+  EXPECT_EQ(plans_, 1);
   EXPECT_THAT(planner.Next(input_, {}).items, ElementsAre(Item(0)));
 }
 
