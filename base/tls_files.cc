@@ -7,7 +7,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +27,7 @@
 #include "absl/strings/strip.h"
 #include "base/input_file.h"
 #include "base/openssl_pointers.h"
+#include "base/private_key.h"
 #include "base/status_macros.h"
 
 namespace wavetune {
@@ -38,21 +38,6 @@ constexpr size_t kMostPemBytes = size_t{1} << 20;
 
 BioPtr ReadsFrom(const std::string& pem) {
   return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
-
-// OpenSSL asks for a password on the terminal unless it is told that there is
-// none.
-int NoPassword(char*, int, int, void*) { return 0; }
-
-absl::Status CheckSecret(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::PermissionDeniedError(absl::StrFormat(
-      "%s can be read by everybody (mode %04o), who could then pass for its "
-      "owner: chmod o-r %s",
-      path, info.st_mode & 07777, path));
 }
 
 absl::Status IsCut(const std::string& path) {
@@ -133,17 +118,6 @@ absl::Status CheckChain(const std::string& path,
   return absl::OkStatus();
 }
 
-absl::StatusOr<KeyPtr> Key(const std::string& path, const std::string& pem) {
-  KeyPtr key(PEM_read_bio_PrivateKey(ReadsFrom(pem).get(), nullptr, NoPassword,
-                                     nullptr));
-  ERR_clear_error();
-  if (key != nullptr) return key;
-  return absl::InvalidArgumentError(
-      absl::StrCat(path,
-                   " holds no private key without a password: a PEM file with "
-                   "a block -----BEGIN PRIVATE KEY----- is expected"));
-}
-
 absl::Time ToTime(const ASN1_TIME* time) {
   std::tm parts{};
   if (ASN1_TIME_to_tm(time, &parts) != 1) return absl::InfinitePast();
@@ -154,16 +128,15 @@ absl::Time ToTime(const ASN1_TIME* time) {
 
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
   TlsMaterial material;
-  RETURN_IF_ERROR(CheckSecret(files.key));
-  ASSIGN_OR_RETURN(material.key, ReadOwnInputFile(files.key, kMostPemBytes));
+  ASSIGN_OR_RETURN(PrivateKey key, ReadPrivateKey(files.key));
+  material.key = std::move(key.pem);
   ASSIGN_OR_RETURN(material.cert, ReadOwnInputFile(files.cert, kMostPemBytes));
   ASSIGN_OR_RETURN(material.ca, ReadOwnInputFile(files.ca, kMostPemBytes));
-  ASSIGN_OR_RETURN(const KeyPtr key, Key(files.key, material.key));
   ASSIGN_OR_RETURN(const std::vector<CertificatePtr> chain,
                    Certificates(files.cert, material.cert));
   RETURN_IF_ERROR(Certificates(files.ca, material.ca).status());
   RETURN_IF_ERROR(CheckChain(files.cert, chain));
-  const bool fits = X509_check_private_key(chain[0].get(), key.get()) == 1;
+  const bool fits = X509_check_private_key(chain[0].get(), key.key.get()) == 1;
   ERR_clear_error();
   if (!fits) {
     return absl::InvalidArgumentError(

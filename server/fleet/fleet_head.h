@@ -1,0 +1,66 @@
+// FleetHead: which table a class of devices serves for a kernel, as the fleet
+// has it: signed by the node that measured it.
+//
+//   registry.Commit({{.key = HeadKey(head), .value = SignHead(head, key)}});
+//   ASSIGN_OR_RETURN(SignedHead got, ReadHead(entry.value));
+//   RETURN_IF_ERROR(trust.Check(got));
+//
+// Includes protobuf. Thread safety: plain values and pure functions.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/signing_key.h"
+#include "server/store/records.h"
+
+namespace wavetune {
+
+struct FleetHead {
+  ProfileKey key;            // Its environment is the class's.
+  std::string digest;        // Hex SHA-256 of the payload.
+  uint64_t epoch = 0;        // Orders the heads of a class and kernel.
+  std::string carried_from;  // As TableRecord::carried_from.
+  std::string compiler;
+  double fit_residual = 0;
+  std::string node;             // That published it.
+  int64_t published_at_us = 0;  // Since the Unix epoch, by that node's clock.
+  std::string why;              // For people.
+
+  friend bool operator==(const FleetHead&, const FleetHead&) = default;
+};
+
+// A head whose signature is that of `public_key`; whether that key may sign is
+// another question (fleet_trust.h).
+struct SignedHead {
+  FleetHead head;
+  std::string public_key;  // 64 hexadecimal digits.
+};
+
+// Returns the name of a device class in keys: 16 hexadecimal digits. Cannot
+// fail.
+std::string FleetClass(absl::string_view silicon_key,
+                       absl::string_view environment_key);
+
+// Returns keys in the registry: of all heads of a class, of one of them, and of
+// a payload. Cannot fail.
+std::string HeadsPrefix(absl::string_view fleet_class);
+std::string HeadKey(const FleetHead& head);
+std::string BlobKey(absl::string_view digest);
+
+// Returns the bytes of a signed head. Cannot fail.
+std::string SignHead(const FleetHead& head, const SigningKey& key);
+
+// Reads a head that stands at `key`, and checks its signature. Errors:
+// DATA_LOSS for bytes that are none, or are of another class or kernel than
+// where they stand; FAILED_PRECONDITION for a later format; PERMISSION_DENIED
+// for a signature that is not of its key.
+absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
+                                    absl::string_view bytes);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_

@@ -1,0 +1,130 @@
+#include "server/fleet/fleet_head.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_test_support.h"
+#include "server/fleet/fleet_trust.h"
+
+namespace wavetune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FleetHeadTest : public ::testing::Test {
+ protected:
+  absl::Status Refusal(const std::string& bytes) const {
+    return ReadHead(HeadKey(head_), bytes).status();
+  }
+
+  const FleetHead head_ = TestHead();
+  const SigningKey key_ = TestSigningKey(1);
+  const std::string bytes_ = SignHead(head_, key_);
+};
+
+TEST_F(FleetHeadTest, IsReadAsItWasSigned) {
+  const auto read = ReadHead(HeadKey(head_), bytes_);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->head, head_);
+  EXPECT_EQ(read->public_key, key_.public_key());
+}
+
+TEST_F(FleetHeadTest, KeysAreOfClassAndKernel) {
+  EXPECT_EQ(HeadKey(head_), HeadsPrefix(FleetClass(head_.key.silicon_key,
+                                                   head_.key.environment_key)) +
+                                "gemm");
+  EXPECT_NE(FleetClass("a", "bc"), FleetClass("ab", "c"));
+  EXPECT_EQ(FleetClass("a", "b").size(), 16u);
+  EXPECT_EQ(BlobKey("12"), "blobs/12");
+}
+
+TEST_F(FleetHeadTest, AnyChangeIsRefused) {
+  for (size_t size = 0; size < bytes_.size(); ++size)
+    EXPECT_FALSE(Refusal(bytes_.substr(0, size)).ok()) << size;
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    std::string changed = bytes_;
+    changed[i] ^= 1;
+    const auto read = ReadHead(HeadKey(head_), changed);
+    EXPECT_FALSE(read.ok()) << i;
+  }
+}
+
+TEST_F(FleetHeadTest, OneThatIsUnsignedOrOfAnotherPlaceIsRefused) {
+  v1::FleetHead message;
+  ASSERT_TRUE(message.ParseFromString(bytes_));
+  v1::FleetHead unsigned_head = message;
+  unsigned_head.clear_signature();
+  EXPECT_TRUE(
+      absl::IsPermissionDenied(Refusal(unsigned_head.SerializeAsString())));
+  unsigned_head.clear_public_key();
+  EXPECT_FALSE(Refusal(unsigned_head.SerializeAsString()).ok());
+  // Signed for something else.
+  message.set_signature(key_.Sign(message.content()));
+  EXPECT_TRUE(absl::IsPermissionDenied(Refusal(message.SerializeAsString())));
+  // Another class's, another kernel's.
+  const absl::Status moved = ReadHead("heads/0/gemm", bytes_).status();
+  EXPECT_TRUE(absl::IsDataLoss(moved));
+  EXPECT_THAT(std::string(moved.message()), HasSubstr("belongs at"));
+  // Signed well, and nonsense.
+  FleetHead wrong = head_;
+  wrong.digest = "no digest";
+  EXPECT_TRUE(absl::IsDataLoss(Refusal(SignHead(wrong, key_))));
+  wrong = head_;
+  wrong.epoch = 0;
+  EXPECT_TRUE(absl::IsDataLoss(Refusal(SignHead(wrong, key_))));
+}
+
+TEST_F(FleetHeadTest, ALaterFormatSaysWhatToUpgrade) {
+  v1::FleetHead message;
+  ASSERT_TRUE(message.ParseFromString(bytes_));
+  message.set_format(2);
+  const absl::Status later = Refusal(message.SerializeAsString());
+  EXPECT_TRUE(absl::IsFailedPrecondition(later));
+  EXPECT_THAT(std::string(later.message()), HasSubstr("upgrade"));
+}
+
+TEST_F(FleetHeadTest, TrustIsByKeyAndClass) {
+  const SignedHead one = ReadHead(HeadKey(head_), bytes_).value();
+  const std::string key = key_.public_key();
+  const std::string other = TestSigningKey(2).public_key();
+  const auto check = [&](const std::string& list) {
+    const auto trust = FleetTrust::Parse(list);
+    EXPECT_TRUE(trust.ok()) << trust.status();
+    return trust.ok() ? trust->Check(one) : trust.status();
+  };
+  EXPECT_TRUE(check("# who\n" + key + " * node-1  # all\n\n").ok());
+  EXPECT_TRUE(check(key + "\tbackend=cuda;*\r\n").ok());
+  EXPECT_TRUE(check(key + " " + head_.key.silicon_key).ok());
+  EXPECT_TRUE(check(key + " backend=opencl;*\n" + key + " *").ok());
+  for (const std::string& list :
+       {other + " * node-2", key + " backend=opencl;* node-1",
+        key + " * node-1\nrevoked " + key,
+        "revoked " + key + "\n" + key + " *\n" + other + " *"}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(check(list))) << list;
+  }
+  EXPECT_THAT(std::string(check(key + " x node-1").message()),
+              HasSubstr("node-1"));
+}
+
+TEST_F(FleetHeadTest, AListThatIsWrongSaysWhere) {
+  const std::string key = key_.public_key();
+  for (const std::string& list :
+       {std::string(), std::string("# nobody\n"), "revoked " + key}) {
+    const auto empty = FleetTrust::Parse(list);
+    EXPECT_TRUE(absl::IsInvalidArgument(empty.status())) << list;
+  }
+  for (const std::string& line :
+       {key, std::string("abc * node"), key.substr(1) + " *",
+        std::string("revoked"), std::string("revoked abc")}) {
+    const auto wrong = FleetTrust::Parse(key + " *\n" + line);
+    EXPECT_TRUE(absl::IsInvalidArgument(wrong.status())) << line;
+    EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("line 2"));
+  }
+  EXPECT_TRUE(absl::IsNotFound(FleetTrust::Read("/no/such/list").status()));
+}
+
+}  // namespace
+}  // namespace wavetune::testing

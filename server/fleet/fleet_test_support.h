@@ -1,0 +1,32 @@
+// Heads and keys for tests of a fleet.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
+
+#include <string>
+
+#include "base/signing_key.h"
+#include "server/fleet/fleet_head.h"
+
+namespace wavetune::testing {
+
+inline FleetHead TestHead() {
+  return {.key = {"gemm", std::string(64, 'f'),
+                  "backend=cuda;arch=sm_90;mp=132", "driver=1.0"},
+          .digest = std::string(64, 'd'),
+          .epoch = 7,
+          .carried_from = "driver=0.9",
+          .compiler = "nvrtc 13.0",
+          .fit_residual = 0.02,
+          .node = "node-1",
+          .published_at_us = 1'700'000'000'000'000,
+          .why = "1.4 times as fast as the default"};
+}
+
+// Returns the key that is made of the seed. Cannot fail.
+inline SigningKey TestSigningKey(char seed) {
+  return SigningKey::FromSecret(std::string(32, seed)).value();
+}
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_

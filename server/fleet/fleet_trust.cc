@@ -1,0 +1,97 @@
+#include "server/fleet/fleet_trust.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "base/digest.h"
+#include "base/input_file.h"
+#include "base/status_macros.h"
+
+namespace wavetune {
+namespace {
+
+constexpr size_t kMostBytes = 16 << 20;  // A hundred thousand nodes.
+constexpr char kRevoked[] = "revoked";
+
+absl::Status WrongLine(size_t number, absl::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("line ", number, " of the list of trusted keys: ", why));
+}
+
+// A pattern ends with '*', or is the whole key.
+bool Matches(absl::string_view pattern, absl::string_view silicon_key) {
+  if (absl::ConsumeSuffix(&pattern, "*"))
+    return absl::StartsWith(silicon_key, pattern);
+  return pattern == silicon_key;
+}
+
+}  // namespace
+
+absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
+  FleetTrust trust;
+  size_t number = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::string_view code =
+        line.substr(0, std::min(line.find('#'), line.size()));
+    const std::vector<std::string> words =
+        absl::StrSplit(code, absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    if (words.empty()) continue;
+    const bool revokes = words[0] == kRevoked;
+    if (words.size() < 2) {
+      return WrongLine(number,
+                       "write KEY CLASSES NAME, as in '<64 hex digits> * "
+                       "node-1', or: revoked KEY");
+    }
+    const std::string& key = revokes ? words[1] : words[0];
+    if (!IsSha256Hex(key)) {
+      return WrongLine(number, absl::StrCat("'", key,
+                                            "' is no public key of 64 "
+                                            "lower-case hexadecimal digits"));
+    }
+    if (revokes) {
+      trust.revoked_.insert(key);
+      continue;
+    }
+    Signer& signer = trust.signers_[key];
+    signer.classes.push_back(words[1]);
+    if (words.size() > 2) signer.name = words[2];
+  }
+  if (trust.signers_.empty()) {
+    return absl::InvalidArgumentError(
+        "the list of trusted keys believes nobody: add a line for each node "
+        "that profiles (wavetune fleet key)");
+  }
+  return trust;
+}
+
+absl::StatusOr<FleetTrust> FleetTrust::Read(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadOwnInputFile(path, kMostBytes));
+  auto trust = Parse(text);
+  if (!trust.ok()) return AtPath(trust.status(), path);
+  return trust;
+}
+
+absl::Status FleetTrust::Check(const SignedHead& head) const {
+  const std::string key = absl::StrCat("key ", ShortDigest(head.public_key));
+  if (revoked_.contains(head.public_key))
+    return absl::PermissionDeniedError(absl::StrCat(key, " is revoked"));
+  const auto signer = signers_.find(head.public_key);
+  if (signer == signers_.end()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(key, " is not in this node's list of trusted keys"));
+  }
+  for (const std::string& pattern : signer->second.classes) {
+    if (Matches(pattern, head.head.key.silicon_key)) return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat(key, " (", signer->second.name, ") may not sign for ",
+                   head.head.key.silicon_key));
+}
+
+}  // namespace wavetune
