@@ -39,6 +39,8 @@ std::string HowText(const v1::TableInfo& info) {
       return "imported";
     case v1::SHIPPED:
       return "shipped";
+    case v1::FLEET:
+      return "fleet";
     default:
       return "not recorded";
   }

@@ -63,6 +63,9 @@ EventRecord Promoted(const TableRecord& table) {
   event.text = absl::StrCat(
       NameOf(table), " serves, epoch ", table.epoch,
       table.how == PromotionKind::kShipped ? ", shipped with the kernel" : "",
+      table.how == PromotionKind::kFleet
+          ? absl::StrCat(", of the fleet, published by node ", table.by)
+          : "",
       AfterColon(table.why));
   return event;
 }

@@ -74,6 +74,8 @@ v1::Promotion ToProto(PromotionKind how) {
       return v1::IMPORTED;
     case PromotionKind::kShipped:
       return v1::SHIPPED;
+    case PromotionKind::kFleet:
+      return v1::FLEET;
     case PromotionKind::kNotRecorded:
       break;
   }

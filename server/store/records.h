@@ -78,6 +78,7 @@ enum class PromotionKind {
   kCarriedOver,  // Measured in another environment; found to hold in this one.
   kImported,     // An operator brought it from elsewhere.
   kShipped,      // It lay beside its kernel (server/catalog/shipped_tables.h).
+  kFleet,        // Another node of the fleet published it (server/fleet/).
 };
 
 // Identity and headline facts of a stored table.

@@ -126,7 +126,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
 
 // A later daemon's may be one that this one does not know.
 PromotionKind OriginFromStored(int32_t how) {
-  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kShipped);
+  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kFleet);
   return how >= 0 && how <= kLast ? static_cast<PromotionKind>(how)
                                   : PromotionKind::kNotRecorded;
 }
