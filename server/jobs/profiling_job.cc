@@ -257,7 +257,7 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
                    FormatConfiguration(kernel_->spec, candidate.configuration),
                    ", which computes wrong results");
   Withdraw(table, why);
-  withdrawn_ = absl::StrCat("; table ", table.digest.substr(0, 8),
+  withdrawn_ = absl::StrCat("; table ", ShortDigest(table.digest),
                             " was withdrawn: ", why);
   // Nobody is to be compared with it.
   incumbent_ = Incumbent();

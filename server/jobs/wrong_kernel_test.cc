@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/digest.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"
@@ -136,7 +137,7 @@ TEST_F(WrongKernelTest, ATableWhoseChoiceIsShownWrongIsWithdrawn) {
   ComputeAllWrong();
   const JobRecord job = Run(queue, {.fresh = true});
   EXPECT_EQ(job.state, JobState::kFailed);
-  EXPECT_THAT(job.message, HasSubstr("table " + first.digest.substr(0, 8) +
+  EXPECT_THAT(job.message, HasSubstr("table " + ShortDigest(first.digest) +
                                      " was withdrawn"));
   EXPECT_THAT(tables_.snapshot()->tables, IsEmpty());
   ASSERT_THAT(tables_.snapshot()->withdrawn, SizeIs(1));

@@ -206,7 +206,7 @@ TEST_F(ServingNodeTest, AKernelThatWasMadeWrongStopsServing) {
   EXPECT_GT(job.value("wrong_candidates", 0), 0);
   EXPECT_THAT(
       job.value("message", ""),
-      AllOf(HasSubstr("wrong"), HasSubstr("table " + digest_.substr(0, 8) +
+      AllOf(HasSubstr("wrong"), HasSubstr("table " + digest_.substr(0, 16) +
                                           " was withdrawn: it chooses ")));
   const auto expect_default = [&] {
     const nlohmann::json decision =
