@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/kernel/throttling.h"
 #include "server/jobs/drift_fixture.h"
 
 namespace wavetune {
@@ -112,6 +113,22 @@ TEST_F(DriftWatchTest, TriesAgainLaterWhatIsStillStale) {
   EXPECT_EQ(look_after(2), 2U);
   EXPECT_EQ(look_after(11), 2U);
   EXPECT_EQ(look_after(10), 3U);
+}
+
+TEST_F(DriftWatchTest, TriesAgainWhatCouldNotBeJudged) {
+  JobQueue& queue = StartQueue();
+  Run(queue);
+  UpgradeAsFast();
+  upgraded_->Throttle(kThermal);
+  DriftWatch watch = Watch(queue);
+  watch.Look();
+  ASSERT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_THAT(Canaries(queue)[0].message, HasSubstr("could not be judged"));
+  upgraded_->Throttle(0);
+  clock_.Advance(60 * 11);
+  watch.Look();
+  ASSERT_THAT(Canaries(queue), SizeIs(2));
+  EXPECT_EQ(Serving().how, PromotionKind::kCarriedOver);
 }
 
 TEST_F(DriftWatchTest, LeavesAloneWhatAnOperatorChoseAndWhatWasEdited) {
