@@ -218,6 +218,7 @@ TEST_P(ProfileTest, FailedPairsAreNotAskedForAgain) {
 // measured, from what was known when those began.
 ProfileInput ProfileBeside(const SyntheticDevice& device, ProfilePhase last) {
   ProfileInput input = device.Input();
+  input.options.boards = 2;
   std::vector<MeasureItem> pending;
   ProfilePhase phase = ProfilePhase::kScreening;
   for (;;) {
@@ -262,6 +263,29 @@ TEST_P(ProfileTest, ChoosesAsWellWherePlanningDoesNotWaitForMeasuring) {
   const Quality usual = Judge(device_, Payload(WholeProfile().done), Unseen());
   EXPECT_GE(quality.mean, usual.mean - 0.003);
   EXPECT_GE(quality.worst, 0.85);
+}
+
+TEST(ProfilePlanTest, OfSeveralBoardsRefiningHasFewerSteps) {
+  const SyntheticDevice device(LayersOfDecodeAndPrefill(),
+                               {.multiprocessors = 1, .blocks = 2});
+  std::map<int, int> steps_of;  // By the number of boards.
+  for (const int boards : {1, 2}) {
+    ProfileInput input = device.Input();
+    input.options.boards = boards;
+    input.options.samples_per_candidate = 100;  // As many as it wants.
+    input.options.target_regret = 0;
+    std::vector<ProfileStep> steps;
+    Profile(device, std::move(input), &steps);
+    for (const ProfileStep& step : steps) {
+      if (step.phase != ProfilePhase::kRefining) continue;
+      ++steps_of[boards];
+      std::set<std::pair<Configuration, Problem>> pairs;
+      for (const MeasureItem& item : step.items) {
+        EXPECT_TRUE(pairs.insert({item.configuration, item.problem}).second);
+      }
+    }
+  }
+  EXPECT_LT(steps_of[2], steps_of[1]);
 }
 
 TEST_P(ProfileTest, EndsWhenItsDeviceTimeIsSpent) {

@@ -67,13 +67,21 @@ class Refiner {
     return weight == 0 || regret / weight < target;
   }
 
-  std::vector<MeasureItem> Items(size_t most) const {
+  // With `fill` few are joined by deeper leaders: several boards measure a
+  // handful in less time than it takes to plan it.
+  std::vector<MeasureItem> Items(size_t most, bool fill) const {
     const std::vector<Uncertain> problems = ByRegret();
+    std::vector<MeasureItem> items;
     for (const size_t depth : kDepths) {
-      std::vector<MeasureItem> items = ItemsOf(problems, depth, most);
-      if (!items.empty()) return items;
+      for (MeasureItem& item : ItemsOf(problems, depth, most)) {
+        if (items.size() == most) break;
+        if (std::find(items.begin(), items.end(), item) == items.end()) {
+          items.push_back(std::move(item));
+        }
+      }
+      if (items.size() >= (fill ? most / 2 : 1)) break;
     }
-    return {};
+    return items;
   }
 
  private:
@@ -183,7 +191,7 @@ std::vector<MeasureItem> RefinementItems(
   if (!specialisation.representatives_given || most == 0) return {};
   const Refiner refiner(input, specialisation, wider, failed);
   if (refiner.BelowTarget(input.options.target_regret)) return {};
-  return refiner.Items(most);
+  return refiner.Items(most, /*fill=*/input.options.boards > 1);
 }
 
 }  // namespace wavetune
