@@ -1,6 +1,7 @@
 #include "server/jobs/board_split.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -26,6 +27,28 @@ std::vector<std::vector<size_t>> OneByOne(size_t count) {
   return groups;
 }
 
+// Items that stay together, of one load level.
+struct Group {
+  std::vector<size_t> indices;
+  int level = 0;
+  double cost = 0;
+};
+
+// Sets what each group takes, as far as its level tells: an item takes some
+// time however light it is, and work grows with three quarters of the level, as
+// the intensity of dense products does with the cube root of their work.
+// Returns the sum. Groups are sorted by level.
+double SetCosts(std::vector<Group>& groups) {
+  double sum = 0;
+  for (Group& group : groups) {
+    const int octaves = group.level - groups[groups.size() / 2].level;
+    group.cost = static_cast<double>(group.indices.size()) *
+                 (1 + std::exp2(0.75 * std::min(octaves, 40)));
+    sum += group.cost;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<std::vector<size_t>> SplitIntoParts(
@@ -36,21 +59,28 @@ std::vector<std::vector<size_t>> SplitIntoParts(
   const size_t wanted = 2 * std::max<size_t>(boards, 1);
   const size_t most = std::clamp<size_t>((items.size() + wanted - 1) / wanted,
                                          1, kMaxPartItems);
-  std::vector<std::vector<size_t>> groups = together == KeepTogether::kProblem
-                                                ? ByProblem(items)
-                                                : OneByOne(items.size());
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const auto& a, const auto& b) {
-                     return load_level(items[a.front()].problem) <
-                            load_level(items[b.front()].problem);
-                   });
+  std::vector<Group> groups;
+  for (std::vector<size_t>& indices : together == KeepTogether::kProblem
+                                          ? ByProblem(items)
+                                          : OneByOne(items.size())) {
+    const int level = load_level(items[indices.front()].problem);
+    groups.push_back({.indices = std::move(indices), .level = level});
+  }
+  std::stable_sort(
+      groups.begin(), groups.end(),
+      [](const Group& a, const Group& b) { return a.level < b.level; });
+  const double most_cost = SetCosts(groups) / static_cast<double>(2 * wanted);
   std::vector<std::vector<size_t>> parts;
-  for (std::vector<size_t>& group : groups) {
-    if (parts.empty() || parts.back().size() + group.size() > most) {
-      parts.push_back(std::move(group));
-    } else {
-      parts.back().insert(parts.back().end(), group.begin(), group.end());
+  double cost = 0;  // Of the last part.
+  for (const Group& group : groups) {
+    if (parts.empty() || parts.back().size() + group.indices.size() > most ||
+        cost + group.cost > most_cost) {
+      parts.emplace_back();
+      cost = 0;
     }
+    parts.back().insert(parts.back().end(), group.indices.begin(),
+                        group.indices.end());
+    cost += group.cost;
   }
   return parts;
 }

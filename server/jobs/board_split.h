@@ -20,8 +20,7 @@
 
 namespace wavetune {
 
-// The most items of a part, unless more are compared with each other: at the
-// end of a step a board may wait for another's part.
+// The most items of a part, unless more are compared with each other.
 inline constexpr size_t kMaxPartItems = 64;
 
 // What must not be spread over boards.
@@ -34,7 +33,8 @@ enum class KeepTogether {
 // within each; each index is in one part. Of one level items keep their order,
 // problems that of their first items. A problem of more than kMaxPartItems that
 // is kept together is one part. Parts are as many as twice the `boards` at
-// least, where problems allow.
+// least, where problems allow, and have fewer items the heavier these are: at
+// the end of a step other boards may wait for one.
 std::vector<std::vector<size_t>> SplitIntoParts(
     absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
     absl::FunctionRef<int(const Problem&)> load_level);
