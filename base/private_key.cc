@@ -35,10 +35,14 @@ absl::Status CheckSecret(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<PrivateKey> ReadPrivateKey(const std::string& path) {
+absl::StatusOr<std::string> ReadSecretFile(const std::string& path) {
   RETURN_IF_ERROR(CheckSecret(path));
+  return ReadOwnInputFile(path, kMostKeyBytes);
+}
+
+absl::StatusOr<PrivateKey> ReadPrivateKey(const std::string& path) {
   PrivateKey key;
-  ASSIGN_OR_RETURN(key.pem, ReadOwnInputFile(path, kMostKeyBytes));
+  ASSIGN_OR_RETURN(key.pem, ReadSecretFile(path));
   const BioPtr reads(
       BIO_new_mem_buf(key.pem.data(), static_cast<int>(key.pem.size())));
   key.key.reset(

@@ -11,6 +11,10 @@
 
 namespace wavetune {
 
+// Returns a file's content that not everybody may read, as a password. Errors:
+// as ReadOwnInputFile; PERMISSION_DENIED where everybody may read it.
+absl::StatusOr<std::string> ReadSecretFile(const std::string& path);
+
 struct PrivateKey {
   std::string pem;
   KeyPtr key;

@@ -30,6 +30,7 @@
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
+#include "server/fleet/fleet_tables.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
@@ -79,6 +80,10 @@ void LogOfStore(const std::string& text) {
 }
 void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
+}
+
+void WarnOfFleet(const std::string& text) {
+  Log(LogLevel::kWarning, "fleet", text);
 }
 
 void GiveMemoryBack() {
@@ -146,6 +151,7 @@ class Daemon::Impl {
              .warn = WarnOfKernels,
              .refused =
                  [this](const EventRecord& event) { events_.Record(event); }}),
+        fleet_heads_(stores.fleet_heads),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_),
@@ -225,6 +231,7 @@ class Daemon::Impl {
     retention_runs_.Start(RetentionTask::kLookInterval,
                           [this] { retention_.RunDaily(); });
     sockets_.Watch();
+    RETURN_IF_ERROR(JoinFleet());
     return ShowMetrics();
   }
 
@@ -250,6 +257,7 @@ class Daemon::Impl {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
+    fleet_ = nullptr;
     metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
@@ -271,6 +279,23 @@ class Daemon::Impl {
   }
 
  private:
+  absl::Status JoinFleet() {
+    const FleetMembership& membership = options_.fleet;
+    if (membership.registry == nullptr) return absl::OkStatus();
+    fleet_ = std::make_unique<FleetTables>(
+        FleetTables::Options{.registry = membership.registry,
+                             .tables = &tables_,
+                             .devices = &devices_,
+                             .admission = &admission_,
+                             .accepted = fleet_heads_,
+                             .clock = clock_,
+                             .node = membership.node,
+                             .trust = membership.trust,
+                             .key = membership.key,
+                             .warn = WarnOfFleet});
+    return fleet_->Start();
+  }
+
   absl::Status ShowMetrics() {
     if (options_.metrics_address.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(
@@ -464,6 +489,8 @@ class Daemon::Impl {
   StalenessWatch staleness_;
   TableAdmission admission_;
   ShippedTables shipped_;
+  FleetHeadStore* const fleet_heads_;
+  std::unique_ptr<FleetTables> fleet_;  // nullptr: it is in none.
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

@@ -8,16 +8,21 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/signing_key.h"
+#include "server/fleet/fleet_registry.h"
+#include "server/fleet/fleet_trust.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/rpc/status_handler.h"
 #include "server/rpc/tls_access.h"
 #include "server/store/device_store.h"
 #include "server/store/event_store.h"
+#include "server/store/fleet_head_store.h"
 #include "server/store/job_store.h"
 #include "server/store/retention.h"
 #include "server/store/sample_store.h"
@@ -39,6 +44,8 @@ struct DaemonStores {
   UsageStore* usage = nullptr;         // nullptr: use is forgotten at the end.
   WorkloadStore* workloads = nullptr;  // nullptr: as usage.
   EventStore* events = nullptr;        // nullptr: as usage.
+  // What a fleet's member has accepted; needed by one.
+  FleetHeadStore* fleet_heads = nullptr;
   // nullptr: no backup, check or compaction while the daemon runs.
   StoreMaintenance* maintenance = nullptr;
 };
@@ -52,6 +59,14 @@ struct TcpOptions {
   std::chrono::milliseconds ping_after{30000};
 };
 
+// How the daemon is a node of a fleet.
+struct FleetMembership {
+  FleetRegistry* registry = nullptr;  // nullptr: it is none. Outlives it.
+  std::string node;                   // Its name in the fleet.
+  FleetTrust trust;
+  std::shared_ptr<const SigningKey> key;  // nullptr: it publishes nothing.
+};
+
 struct DaemonOptions {
   std::string reader_socket;  // Mode 0666; 0660 with a reader group.
   std::string agent_socket;   // Mode 0660.
@@ -62,6 +77,7 @@ struct DaemonOptions {
   std::optional<gid_t> agent_group;
   std::optional<gid_t> admin_group;
   TcpOptions tcp;
+  FleetMembership fleet;
   std::vector<std::string> kernels_dirs;
   std::string version;
   double default_budget_s = 60;

@@ -29,6 +29,7 @@
 #include "base/status_macros.h"
 #include "base/unix_group.h"
 #include "server/daemon.h"
+#include "server/fleet_options.h"
 #include "server/maintenance_commands.h"
 #include "server/store/rocksdb_store.h"
 
@@ -84,6 +85,7 @@ struct Arguments {
   std::string agent_group;
   std::string admin_group;
   TcpOptions tcp;
+  FleetArguments fleet;
   std::string metrics_address;
   std::vector<std::string> kernels_dirs;
   double budget_s = 60;
@@ -176,6 +178,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--metrics-address", arguments.metrics_address,
                  "HOST:PORT where Prometheus may ask for metrics over HTTP, "
                  "for example 127.0.0.1:9478; without it nowhere");
+  DeclareFleet(app, &arguments.fleet);
   app.add_option("--kernels-dir", arguments.kernels_dirs,
                  "Folder with one folder per kernel; may be repeated")
       ->delimiter(':');
@@ -359,6 +362,8 @@ absl::Status Serve(const Arguments& arguments, Reloads reloads) {
   const uint64_t descriptors = RaiseDescriptorLimit();
   RETURN_IF_ERROR(CheckDescriptorLimit(descriptors));
   ASSIGN_OR_RETURN(DaemonOptions options, OptionsOf(arguments));
+  ASSIGN_OR_RETURN(const Fleet fleet, OpenFleet(arguments.fleet));
+  options.fleet = fleet.membership;
   RETURN_IF_ERROR(PrepareSocketDir(arguments.socket_dir));
   NotifyState("opens its store");
   ASSIGN_OR_RETURN(const std::unique_ptr<RocksDbStore> store,
@@ -371,6 +376,7 @@ absl::Status Serve(const Arguments& arguments, Reloads reloads) {
   stores.workloads = &store->workloads();
   stores.events = &store->events();
   stores.maintenance = &store->maintenance();
+  stores.fleet_heads = &store->fleet_heads();
   stores.facts = {store->store_id(),
                   store->path(),
                   store->schema_version(),
@@ -438,6 +444,7 @@ absl::Status ShowConfig(const Invocation& invocation) {
     ASSIGN_OR_RETURN(const DaemonOptions options,
                      OptionsOf(invocation.arguments));
     RETURN_IF_ERROR(CheckFolders(invocation.arguments));
+    RETURN_IF_ERROR(CheckFleet(invocation.arguments.fleet));
     RETURN_IF_ERROR(Daemon::Check(options));
   }
   std::cout << (invocation.sources->print()

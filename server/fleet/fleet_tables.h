@@ -59,7 +59,8 @@ class FleetTables {
     Clock* clock = nullptr;
     std::string node;  // Its name in the fleet.
     FleetTrust trust;
-    std::optional<SigningKey> key;  // Nothing: this node publishes nothing.
+    // nullptr: this node publishes nothing.
+    std::shared_ptr<const SigningKey> key;
     // A payload is fetched after a random part of it, so that the nodes of a
     // class do not come at once.
     std::chrono::milliseconds jitter{1000};

@@ -69,7 +69,8 @@ class Node {
         .clock = &clock_,
         .node = name_,
         .trust = FleetTrust::Parse(trust_).value(),
-        .key = key_ == 0 ? std::nullopt : std::optional(TestSigningKey(key_)),
+        .key = key_ == 0 ? nullptr
+                         : std::make_shared<SigningKey>(TestSigningKey(key_)),
         .jitter = std::chrono::milliseconds(1),
         .look_interval = std::chrono::milliseconds(20),
         .warn = [](const std::string&) {}});

@@ -8,9 +8,11 @@
 #include "server/store/device_store_contract_test.h"
 #include "server/store/event_store_contract_test.h"
 #include "server/store/fake_event_store.h"
+#include "server/store/fake_fleet_head_store.h"
 #include "server/store/fake_usage_store.h"
 #include "server/store/fake_workload_store.h"
 #include "server/store/faulty_stores.h"
+#include "server/store/fleet_head_store_contract_test.h"
 #include "server/store/job_store_contract_test.h"
 #include "server/store/sample_store_contract_test.h"
 #include "server/store/table_store_contract_test.h"
@@ -51,6 +53,12 @@ std::shared_ptr<EventStore> MakeEvents() {
   return std::make_shared<FakeEventStore>();
 }
 
+std::shared_ptr<FleetHeadStore> MakeFleetHeads() {
+  return std::make_shared<FakeFleetHeadStore>();
+}
+
+INSTANTIATE_TEST_SUITE_P(Fake, FleetHeadStoreContractTest,
+                         ::testing::Values(MakeFleetHeads));
 INSTANTIATE_TEST_SUITE_P(Fake, EventStoreContractTest,
                          ::testing::Values(MakeEvents));
 INSTANTIATE_TEST_SUITE_P(Fake, SampleStoreContractTest,

@@ -5,6 +5,7 @@
 #include "gtest/gtest.h"
 #include "server/store/device_store_contract_test.h"
 #include "server/store/event_store_contract_test.h"
+#include "server/store/fleet_head_store_contract_test.h"
 #include "server/store/job_store_contract_test.h"
 #include "server/store/rocksdb_keys.h"
 #include "server/store/rocksdb_store.h"
@@ -56,6 +57,13 @@ std::shared_ptr<EventStore> MakeEvents() {
   return {store, &(*store)->events()};
 }
 
+std::shared_ptr<FleetHeadStore> MakeFleetHeads() {
+  const auto store = std::make_shared<MemoryStore>();
+  return {store, &(*store)->fleet_heads()};
+}
+
+INSTANTIATE_TEST_SUITE_P(RocksDb, FleetHeadStoreContractTest,
+                         ::testing::Values(MakeFleetHeads));
 INSTANTIATE_TEST_SUITE_P(RocksDb, EventStoreContractTest,
                          ::testing::Values(MakeEvents));
 INSTANTIATE_TEST_SUITE_P(RocksDb, SampleStoreContractTest,

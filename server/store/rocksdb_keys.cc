@@ -152,6 +152,12 @@ std::string WorkloadKey(absl::string_view name) {
   return key;
 }
 
+std::string FleetHeadKey(absl::string_view key_in_registry) {
+  std::string key(kFleetHeadPrefix);
+  AppendText(key_in_registry, key);
+  return key;
+}
+
 std::string EventKey(uint64_t id) {
   return absl::StrCat(kEventPrefix, BigEndian(id));
 }

@@ -62,10 +62,13 @@ std::string RejectedPrefix(absl::string_view kernel,
                            absl::string_view silicon_key);
 std::string RejectedKey(const TableRecord& record);
 
-// Family kernels. What clients ask for; models that are served; events.
+// Family kernels. What clients ask for; models that are served; events; heads
+// of the fleet.
 inline constexpr absl::string_view kUsagePrefix = "u";
 inline constexpr absl::string_view kWorkloadPrefix = "w";
 inline constexpr absl::string_view kEventPrefix = "e";
+inline constexpr absl::string_view kFleetHeadPrefix = "f";
+std::string FleetHeadKey(absl::string_view key_in_registry);
 std::string WorkloadKey(absl::string_view name);
 std::string EventKey(uint64_t id);
 std::string UsageKey(absl::string_view kernel, absl::string_view silicon_key);

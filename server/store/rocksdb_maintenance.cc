@@ -12,12 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "proto/wavetune/v1/store.pb.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_keys.h"
 #include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_status.h"
 #include "server/store/stored_event.h"
+#include "server/store/stored_format.h"
 #include "server/store/stored_records.h"
 #include "server/store/stored_usage.h"
 #include "server/store/stored_workload.h"
@@ -123,6 +125,9 @@ class Checker {
                                        absl::string_view value) {
     if (absl::StartsWith(key, kUsagePrefix)) {
       return DecodeStoredUsage(value).status();
+    }
+    if (absl::StartsWith(key, kFleetHeadPrefix)) {
+      return ParseStored<v1::StoredFleetHead>(value).status();
     }
     if (absl::StartsWith(key, kWorkloadPrefix)) {
       return DecodeStoredWorkload(value).status();

@@ -4,6 +4,7 @@
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_device_store.h"
 #include "server/store/rocksdb_event_store.h"
+#include "server/store/rocksdb_fleet_head_store.h"
 #include "server/store/rocksdb_job_store.h"
 #include "server/store/rocksdb_live_maintenance.h"
 #include "server/store/rocksdb_migrations.h"
@@ -28,6 +29,7 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
   ASSIGN_OR_RETURN(store->tables_, RocksDbTableStore::Create(database));
   ASSIGN_OR_RETURN(store->jobs_, RocksDbJobStore::Create(database));
   store->devices_ = std::make_unique<RocksDbDeviceStore>(database);
+  store->fleet_heads_ = std::make_unique<RocksDbFleetHeadStore>(database);
   store->usage_ = std::make_unique<RocksDbUsageStore>(database);
   store->workloads_ = std::make_unique<RocksDbWorkloadStore>(database);
   ASSIGN_OR_RETURN(store->events_, RocksDbEventStore::Create(database));

@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "server/store/device_store.h"
 #include "server/store/event_store.h"
+#include "server/store/fleet_head_store.h"
 #include "server/store/job_store.h"
 #include "server/store/rocksdb_maintenance.h"
 #include "server/store/sample_store.h"
@@ -57,6 +58,7 @@ class RocksDbStore {
   UsageStore& usage() { return *usage_; }
   WorkloadStore& workloads() { return *workloads_; }
   EventStore& events() { return *events_; }
+  FleetHeadStore& fleet_heads() { return *fleet_heads_; }
   StoreMaintenance& maintenance() { return *maintenance_; }
 
   const std::string& path() const;
@@ -89,6 +91,7 @@ class RocksDbStore {
   std::unique_ptr<UsageStore> usage_;
   std::unique_ptr<WorkloadStore> workloads_;
   std::unique_ptr<EventStore> events_;
+  std::unique_ptr<FleetHeadStore> fleet_heads_;
   std::unique_ptr<StoreMaintenance> maintenance_;
 };
 

@@ -85,8 +85,10 @@ std::vector<std::string> NodeFixture::DaemonArguments() const {
           Path("kernels"),     "--log-level", "info"};
 }
 
-void NodeFixture::StartDaemon() {
-  daemon_ = Program::Start(DaemonArguments(), {.log_path = Path("daemon.log")});
+void NodeFixture::StartDaemon(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = DaemonArguments();
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  daemon_ = Program::Start(arguments, {.log_path = Path("daemon.log")});
   ASSERT_TRUE(WaitUntil([&] {
     return daemon_->Poll() || Cli({"status"}).exit_code == 0;
   })) << "the daemon does not answer";

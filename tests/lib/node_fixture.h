@@ -53,7 +53,7 @@ class NodeFixture : public ::testing::Test {
   void WriteFile(const std::string& path, const std::string& text);
 
   // Starts and waits until it answers; a test failure where it does not.
-  void StartDaemon();
+  void StartDaemon(const std::vector<std::string>& more = {});
   // Starts and waits until a device is attached; skips the test where there is
   // none.
   void StartAgent(const std::vector<std::string>& more = {},

@@ -1,0 +1,154 @@
+// Nodes of one fleet: real daemons, agents and etcd.
+#include <sys/stat.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/fleet/etcd/test_etcd.h"
+#include "tests/lib/node_fixture.h"
+
+namespace wavetune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The key of RFC 8032, 7.1, test 2.
+constexpr char kKey[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
+    "-----END PRIVATE KEY-----\n";
+constexpr char kPublicKey[] =
+    "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
+
+// One of several nodes of a test.
+class FleetNode : public NodeFixture {
+ public:
+  using NodeFixture::agent;
+  using NodeFixture::Cli;
+  using NodeFixture::Log;
+  using NodeFixture::Path;
+  using NodeFixture::Reprofile;
+  using NodeFixture::RunDaemon;
+  using NodeFixture::StartAgent;
+  using NodeFixture::WaitForJob;
+  using NodeFixture::WaitUntil;
+
+  explicit FleetNode(const std::string& kernel = "repeats") {
+    AddKernel(kernel);
+    WriteFile(Path("key"), kKey);
+    EXPECT_EQ(::chmod(Path("key").c_str(), 0600), 0);
+    WriteFile(Path("trust"), std::string(kPublicKey) + " * all\n");
+  }
+  void TestBody() override {}
+
+  std::vector<std::string> Arguments(const std::string& url,
+                                     const std::string& name) const {
+    return {"--fleet",     url,         "--fleet-trust", Path("trust"),
+            "--fleet-key", Path("key"), "--fleet-node",  name};
+  }
+  void Start(const std::string& url, const std::string& name) {
+    StartDaemon(Arguments(url, name));
+    if (HasFatalFailure()) return;
+    StartAgent();
+  }
+  // Digest of what serves; empty: nothing does.
+  std::string Serving() const {
+    const nlohmann::json tables = Cli({"tables", "list", "--json"})
+                                      .Json()
+                                      .value("tables", nlohmann::json::array());
+    return tables.empty() ? "" : tables[0].value("digest", "");
+  }
+  // What a start with these arguments ends with.
+  CliResult Refused(std::vector<std::string> more) const {
+    std::vector<std::string> arguments = DaemonArguments();
+    arguments.erase(arguments.begin());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunDaemon(arguments);
+  }
+};
+
+bool AllServe(const std::vector<std::unique_ptr<FleetNode>>& nodes,
+              const std::string& digest) {
+  return FleetNode::WaitUntil([&] {
+    for (const auto& node : nodes) {
+      if (node->Serving() != digest) return false;
+    }
+    return true;
+  });
+}
+
+TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
+  TestEtcd etcd;
+  etcd.Start();
+  ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  std::vector<std::unique_ptr<FleetNode>> nodes;
+  for (int i = 0; i < 5; ++i) {
+    nodes.push_back(std::make_unique<FleetNode>());
+    nodes.back()->Start(etcd.url(), "node-" + std::to_string(i));
+    if (::testing::Test::HasFatalFailure() || ::testing::Test::IsSkipped())
+      return;
+    // Two keep their agents; the others have been seen to have the device.
+    if (i >= 2) nodes.back()->agent().Kill();
+  }
+  const auto profile = [](FleetNode& node, int samples) {
+    const nlohmann::json job =
+        node.WaitForJob(node.Reprofile("repeats", {"--fresh"}, samples));
+    EXPECT_NE(job.value("digest", ""), "") << job.dump(2);
+    return job.value("digest", "");
+  };
+  const std::string first = profile(*nodes[0], 8);
+  const auto promoted = std::chrono::steady_clock::now();
+  EXPECT_TRUE(AllServe(nodes, first));
+  const std::chrono::duration<double, std::milli> took =
+      std::chrono::steady_clock::now() - promoted;
+  // Looked at by a command of each node in turn.
+  ::testing::Test::RecordProperty("last_node_ms",
+                                  static_cast<int>(took.count()));
+  const nlohmann::json listed =
+      nodes[4]->Cli({"tables", "history", "repeats", "--json"}).Json();
+  EXPECT_THAT(listed.dump(), HasSubstr("node-0"));
+
+  // Without etcd all serve on; what is promoted meanwhile is published later.
+  etcd.Kill();
+  ASSERT_EQ(nodes[1]->Cli({"tables", "retire", first}).exit_code, 0);
+  const std::string second = profile(*nodes[1], 9);
+  EXPECT_EQ(nodes[0]->Serving(), first);
+  etcd.Start();
+  EXPECT_TRUE(AllServe(nodes, second));
+  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("this node serves on"));
+}
+
+TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
+  const FleetNode node;
+  const auto said = [&](const std::vector<std::string>& more) {
+    const CliResult result = node.Refused(more);
+    EXPECT_EQ(result.exit_code, 1) << result.err;
+    return result.err;
+  };
+  const std::string trust = node.Path("trust");
+  EXPECT_THAT(said({"--fleet", "10.0.0.1:2379"}), HasSubstr("etcd://"));
+  EXPECT_THAT(said({"--fleet", "etcd://localhost:2379"}),
+              HasSubstr("--fleet-trust"));
+  const std::vector<std::string> good = {"--fleet", "etcd://localhost:2379",
+                                         "--fleet-trust", trust};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), good.begin(), good.end());
+    return said(more);
+  };
+  EXPECT_THAT(with({"--fleet-ca", trust}), HasSubstr("etcds://"));
+  EXPECT_THAT(with({"--fleet-user", "me"}), HasSubstr("--fleet-password-file"));
+  ASSERT_EQ(::chmod(trust.c_str(), 0600), 0);
+  EXPECT_THAT(with({"--fleet-key", trust}), HasSubstr("private key"));
+  ASSERT_EQ(::chmod(node.Path("key").c_str(), 0644), 0);
+  EXPECT_THAT(with({"--fleet-key", node.Path("key")}), HasSubstr("chmod o-r"));
+  ASSERT_EQ(::chmod(trust.c_str(), 0666), 0);
+  EXPECT_THAT(with({}), HasSubstr("chmod"));
+}
+
+}  // namespace
+}  // namespace wavetune::testing
