@@ -34,6 +34,7 @@ class Parser {
     app_.set_version_flag("--version", "wavetune " WAVETUNE_VERSION);
     AddStatusCommands(registry_);
     AddEventsCommand(registry_);
+    AddFleetCommands(registry_);
     AddKernelsCommands(registry_);
     AddWorkloadCommands(registry_);
     AddReprofileCommand(registry_);

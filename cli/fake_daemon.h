@@ -22,6 +22,7 @@ class FakeDaemon : public StatusReader,
   absl::Status error;  // Not OK: every call fails with it.
   v1::GetStatusResponse status;
   v1::ListDevicesResponse devices;
+  v1::GetFleetResponse fleet;
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   v1::ListTableHistoryResponse history;
@@ -66,6 +67,9 @@ class FakeDaemon : public StatusReader,
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Answer(status);
+  }
+  absl::StatusOr<v1::GetFleetResponse> GetFleet() override {
+    return Answer(fleet);
   }
   absl::StatusOr<v1::ListDevicesResponse> ListDevices() override {
     return Answer(devices);

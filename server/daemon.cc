@@ -6,6 +6,8 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -257,7 +259,7 @@ class Daemon::Impl {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
-    fleet_ = nullptr;
+    LeaveFleet();
     metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
@@ -282,7 +284,7 @@ class Daemon::Impl {
   absl::Status JoinFleet() {
     const FleetMembership& membership = options_.fleet;
     if (membership.registry == nullptr) return absl::OkStatus();
-    fleet_ = std::make_unique<FleetTables>(
+    auto fleet = std::make_unique<FleetTables>(
         FleetTables::Options{.registry = membership.registry,
                              .tables = &tables_,
                              .devices = &devices_,
@@ -293,7 +295,22 @@ class Daemon::Impl {
                              .trust = membership.trust,
                              .key = membership.key,
                              .warn = WarnOfFleet});
-    return fleet_->Start();
+    RETURN_IF_ERROR(fleet->Start());
+    const std::lock_guard lock(fleet_mutex_);
+    fleet_ = std::move(fleet);
+    return absl::OkStatus();
+  }
+
+  void LeaveFleet() {
+    std::unique_ptr<FleetTables> fleet;  // Ends without the lock.
+    const std::lock_guard lock(fleet_mutex_);
+    fleet.swap(fleet_);
+  }
+
+  std::optional<FleetView> ViewFleet() {
+    const std::lock_guard lock(fleet_mutex_);
+    if (fleet_ == nullptr) return std::nullopt;
+    return fleet_->View();
   }
 
   absl::Status ShowMetrics() {
@@ -411,6 +428,7 @@ class Daemon::Impl {
       surroundings_.RunSoon(kRefreshPatience);
     };
     options.watchers = [this] { return table_handler_.watchers(); };
+    options.fleet = [this] { return ViewFleet(); };
     return options;
   }
 
@@ -490,7 +508,9 @@ class Daemon::Impl {
   TableAdmission admission_;
   ShippedTables shipped_;
   FleetHeadStore* const fleet_heads_;
-  std::unique_ptr<FleetTables> fleet_;  // nullptr: it is in none.
+  std::mutex fleet_mutex_;  // Status is asked for before it has joined.
+  // Guarded by fleet_mutex_; nullptr: it is in none.
+  std::unique_ptr<FleetTables> fleet_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

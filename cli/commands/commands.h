@@ -25,6 +25,7 @@ void AddTablesVerifyCommand(CommandRegistry& registry, CLI::App* tables);
 // tables diff.
 void AddTablesDiffCommand(CommandRegistry& registry, CLI::App* tables);
 void AddStoreCommands(CommandRegistry& registry);     // store ...
+void AddFleetCommands(CommandRegistry& registry);     // fleet ...
 void AddDoctorCommand(CommandRegistry& registry);     // doctor
 void AddResolveCommand(CommandRegistry& registry);    // resolve
 void AddExplainCommand(CommandRegistry& registry);    // explain

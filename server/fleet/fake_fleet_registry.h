@@ -49,6 +49,7 @@ class FakeFleetRegistry : public FleetRegistry {
   explicit FakeFleetRegistry(FakeFleet* fleet);
   ~FakeFleetRegistry() override;  // Its session ends.
 
+  void Stop() override { Disconnect(); }
   absl::StatusOr<FleetEntry> Get(absl::string_view key) override;
   absl::StatusOr<FleetListing> List(absl::string_view prefix) override;
   absl::StatusOr<int64_t> Commit(

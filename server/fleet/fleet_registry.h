@@ -93,6 +93,10 @@ class FleetRegistry {
 
   virtual ~FleetRegistry() = default;
 
+  // Ends calls that wait, and has later ones fail: for a program that ends
+  // while the registry is silent. Watches tell nothing more.
+  virtual void Stop() = 0;
+
   // All calls: UNAVAILABLE where the registry does not answer in time (a commit
   // may have happened all the same), PERMISSION_DENIED and UNAUTHENTICATED
   // where it refuses this node; with what to do.

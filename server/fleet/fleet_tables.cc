@@ -13,6 +13,17 @@ namespace {
 
 constexpr size_t kMostWarned = 1000;
 
+// Class and kernel of a head's key.
+struct HeadPlace {
+  std::string fleet_class;
+  std::string kernel;
+};
+HeadPlace PlaceOf(const std::string& key) {
+  const size_t begin = key.find('/') + 1;
+  const size_t end = key.find('/', begin);
+  return {key.substr(begin, end - begin), key.substr(end + 1)};
+}
+
 // Whether this node measured it, so that it is the fleet's to have.
 bool IsOwn(const TableRecord& record) {
   return record.how == PromotionKind::kProfiled ||
@@ -129,6 +140,10 @@ void FleetTables::WatchClasses() {
 
 void FleetTables::OnNews(const std::string& fleet_class,
                          const FleetNews& news) {
+  {
+    const std::lock_guard lock(mutex_);
+    outage_ = std::string(news.status.message());
+  }
   if (!news.status.ok()) {
     WarnOnce(absl::StrCat("the fleet is out of reach, this node serves on: ",
                           news.status.message()));
@@ -180,9 +195,7 @@ absl::Status FleetTables::Settle(const std::string& key) {
   State state;
   {
     const std::lock_guard lock(mutex_);
-    const std::string fleet_class =
-        key.substr(key.find('/') + 1, key.rfind('/') - key.find('/') - 1);
-    const auto watched = classes_.find(fleet_class);
+    const auto watched = classes_.find(PlaceOf(key).fleet_class);
     // What the registry has is not known: nothing is done about a guess.
     if (watched == classes_.end() || !watched->second.listed)
       return absl::OkStatus();
@@ -375,23 +388,20 @@ absl::Status FleetTables::Restore(const std::string& key, const State& state) {
   return absl::OkStatus();
 }
 
-std::vector<FleetTables::Standing> FleetTables::List() {
+FleetView FleetTables::View() {
+  FleetView view{.node = options_.node, .publishes = options_.key != nullptr};
   const std::lock_guard lock(mutex_);
-  std::vector<Standing> standings;
+  view.outage = outage_;
+  view.counts = counts_;
   for (const auto& [key, state] : heads_) {
-    Standing standing{.key = key, .behind = state.behind};
-    if (state.accepted) {
-      standing.digest = state.accepted->head.digest;
-      standing.epoch = state.accepted->head.epoch;
-    }
-    standings.push_back(std::move(standing));
+    const HeadPlace place = PlaceOf(key);
+    FleetView::Standing standing{.fleet_class = place.fleet_class,
+                                 .kernel = place.kernel,
+                                 .behind = state.behind};
+    if (state.accepted) standing.accepted = state.accepted->head;
+    view.heads.push_back(std::move(standing));
   }
-  return standings;
-}
-
-FleetTables::Counts FleetTables::counts() {
-  const std::lock_guard lock(mutex_);
-  return counts_;
+  return view;
 }
 
 void FleetTables::Count(int64_t Counts::*counter) {

@@ -43,6 +43,7 @@
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_trust.h"
+#include "server/fleet/fleet_view.h"
 #include "server/store/fleet_head_store.h"
 
 namespace wavetune {
@@ -70,24 +71,7 @@ class FleetTables {
     std::function<void(const std::string&)> warn = [](const std::string&) {};
   };
 
-  // How this node stands to one head of its classes.
-  struct Standing {
-    std::string key;     // In the registry.
-    std::string digest;  // That the fleet serves; empty: not known.
-    uint64_t epoch = 0;
-    std::string behind;  // Why this node serves another; empty: it does not.
-  };
-
-  // Since the start.
-  struct Counts {
-    int64_t adopted = 0;
-    int64_t published = 0;
-    int64_t lost = 0;      // Publications that another node was ahead of.
-    int64_t restored = 0;  // Heads that the registry had lost.
-    int64_t refused_signature = 0;  // Forged, not trusted, or not readable.
-    int64_t refused_replayed = 0;
-    int64_t refused_payload = 0;
-  };
+  using Counts = FleetView::Counts;
 
   explicit FleetTables(Options options);
   ~FleetTables();  // Stops.
@@ -96,9 +80,7 @@ class FleetTables {
   absl::Status Start();
   void Stop();
 
-  // Sorted by key.
-  std::vector<Standing> List();
-  Counts counts();
+  FleetView View();
 
  private:
   // What is known of one head.
@@ -151,6 +133,7 @@ class FleetTables {
   std::map<std::string, State> heads_;  // By key.
   std::map<std::string, Watched> classes_;
   std::set<std::string> warned_;
+  std::string outage_;
   Counts counts_;
   std::thread thread_;
 };

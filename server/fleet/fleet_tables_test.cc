@@ -173,13 +173,17 @@ TEST_F(FleetTablesTest, WhatOneNodePromotesEveryNodeOfTheClassServes) {
   EXPECT_TRUE(AllServe({c.get()}, first));
   const std::string second = a->Profile(11);
   EXPECT_TRUE(AllServe({a.get(), b.get(), c.get()}, second));
-  const auto standing = c->fleet_->List();
-  ASSERT_EQ(standing.size(), 1u);
-  EXPECT_EQ(standing[0].digest, second);
-  EXPECT_EQ(standing[0].epoch, 2u);
-  EXPECT_THAT(standing[0].behind, IsEmpty());
-  EXPECT_EQ(a->fleet_->counts().published, 2);
-  EXPECT_EQ(b->fleet_->counts().adopted, 2);
+  const FleetView view = c->fleet_->View();
+  EXPECT_EQ(view.node, "c");
+  EXPECT_TRUE(view.publishes);
+  EXPECT_THAT(view.outage, IsEmpty());
+  ASSERT_EQ(view.heads.size(), 1u);
+  EXPECT_EQ(view.heads[0].kernel, "copy");
+  EXPECT_EQ(view.heads[0].accepted->digest, second);
+  EXPECT_EQ(view.heads[0].accepted->epoch, 2u);
+  EXPECT_THAT(view.heads[0].behind, IsEmpty());
+  EXPECT_EQ(a->fleet_->View().counts.published, 2);
+  EXPECT_EQ(b->fleet_->View().counts.adopted, 2);
 }
 
 TEST_F(FleetTablesTest, ATableOfBeforeTheFleetIsPublishedUnlessThereIsOne) {
@@ -190,11 +194,12 @@ TEST_F(FleetTablesTest, ATableOfBeforeTheFleetIsPublishedUnlessThereIsOne) {
   b->Stop();
   const std::string other = b->Profile(11);
   a->Start();
-  ASSERT_TRUE(Eventually([&] { return a->fleet_->counts().published == 1; }));
+  ASSERT_TRUE(
+      Eventually([&] { return a->fleet_->View().counts.published == 1; }));
   b->Start();
   ASSERT_TRUE(AllServe({a.get(), b.get()}, mine));
   // What lost stays a candidate.
-  ASSERT_TRUE(Eventually([&] { return b->fleet_->counts().lost == 1; }));
+  ASSERT_TRUE(Eventually([&] { return b->fleet_->View().counts.lost == 1; }));
   const auto rejected =
       b->tables_.Rejected("copy", SiliconKey(TheDevice())).value();
   ASSERT_EQ(rejected.size(), 1u);
@@ -210,10 +215,13 @@ TEST_F(FleetTablesTest, AfterAPartitionAllServeOneTable) {
   b->registry_.Disconnect();
   const std::string here = b->Profile(11);
   const std::string there = a->Profile(12);
-  ASSERT_TRUE(Eventually([&] { return a->fleet_->counts().published == 2; }));
+  ASSERT_TRUE(
+      Eventually([&] { return a->fleet_->View().counts.published == 2; }));
   EXPECT_EQ(b->Serving(), here);
+  EXPECT_THAT(b->fleet_->View().outage, HasSubstr("does not answer"));
   b->registry_.Connect();
   EXPECT_TRUE(AllServe({a.get(), b.get()}, there));
+  EXPECT_THAT(b->fleet_->View().outage, IsEmpty());
   // Where only it had promoted, its table is the fleet's.
   b->registry_.Disconnect();
   const std::string alone = b->Profile(13);
@@ -228,13 +236,14 @@ TEST_F(FleetTablesTest, ARegistryThatWasRestoredGetsTheNewerHeadBack) {
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   const std::string old = Read(key);
   const std::string second = a->Profile(11);
-  ASSERT_TRUE(Eventually([&] { return a->fleet_->counts().published == 2; }));
+  ASSERT_TRUE(
+      Eventually([&] { return a->fleet_->View().counts.published == 2; }));
   const std::string newer = Read(key);
   // Restored from a backup; or somebody replays what was signed once.
   Write(key, old);
   EXPECT_TRUE(Eventually([&] { return Read(key) == newer; }));
   EXPECT_EQ(a->Serving(), second);
-  EXPECT_EQ(a->fleet_->counts().refused_replayed, 1);
+  EXPECT_EQ(a->fleet_->View().counts.refused_replayed, 1);
   // Or is empty, and the node has restarted.
   a->Stop();
   FakeFleetRegistry somebody(&fleet_);
@@ -262,10 +271,10 @@ TEST_F(FleetTablesTest, WhatIsForgedOrNotTrustedIsRefusedEverywhere) {
     Write(key, bytes);
     ++refused;
     EXPECT_TRUE(Eventually(
-        [&] { return b->fleet_->counts().refused_signature == refused; }));
+        [&] { return b->fleet_->View().counts.refused_signature == refused; }));
     EXPECT_EQ(b->Serving(), good);
   }
-  EXPECT_THAT(b->fleet_->List()[0].behind,
+  EXPECT_THAT(b->fleet_->View().heads.at(0).behind,
               HasSubstr("not in this node's list"));
 }
 
@@ -279,10 +288,11 @@ TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
   a->Stop();
   const auto expect_refused = [&] {
     const auto b = Join("b", 0);
-    EXPECT_TRUE(
-        Eventually([&] { return b->fleet_->counts().refused_payload > 0; }));
+    EXPECT_TRUE(Eventually(
+        [&] { return b->fleet_->View().counts.refused_payload > 0; }));
     EXPECT_EQ(b->Serving(), "");
-    EXPECT_THAT(b->fleet_->List()[0].behind, ::testing::Not(IsEmpty()));
+    EXPECT_THAT(b->fleet_->View().heads.at(0).behind,
+                ::testing::Not(IsEmpty()));
   };
   Write(BlobKey(good), payload.substr(0, payload.size() / 2));
   expect_refused();
@@ -309,22 +319,24 @@ TEST_F(FleetTablesTest, APinnedKernelIsBehindUntilItIsUnpinned) {
   const std::string silicon = SiliconKey(TheDevice());
   ASSERT_TRUE(b->tables_.Pin({.kernel = "copy", .silicon_key = silicon}).ok());
   const std::string second = a->Profile(11);
-  ASSERT_TRUE(Eventually([&] { return !b->fleet_->List()[0].behind.empty(); }));
+  ASSERT_TRUE(Eventually(
+      [&] { return !b->fleet_->View().heads.at(0).behind.empty(); }));
   EXPECT_EQ(b->Serving(), first);
   ASSERT_TRUE(b->tables_.Unpin("copy", silicon).ok());
   EXPECT_TRUE(AllServe({b.get()}, second));
-  EXPECT_TRUE(Eventually([&] { return b->fleet_->List()[0].behind.empty(); }));
+  EXPECT_TRUE(
+      Eventually([&] { return b->fleet_->View().heads.at(0).behind.empty(); }));
 }
 
 TEST_F(FleetTablesTest, WithoutAKeyNothingIsPublishedAndItSaysSo) {
   const auto a = Join("a", 0);
   a->Profile(10);
   ASSERT_TRUE(Eventually([&] {
-    const auto standing = a->fleet_->List();
-    return !standing.empty() && !standing[0].behind.empty();
+    const FleetView view = a->fleet_->View();
+    return !view.heads.empty() && !view.heads[0].behind.empty();
   }));
-  EXPECT_THAT(a->fleet_->List()[0].behind, HasSubstr("no key"));
-  EXPECT_EQ(a->fleet_->counts().published, 0);
+  EXPECT_THAT(a->fleet_->View().heads.at(0).behind, HasSubstr("no key"));
+  EXPECT_EQ(a->fleet_->View().counts.published, 0);
 }
 
 }  // namespace

@@ -72,6 +72,37 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   return absl::OkStatus();
 }
 
+absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
+  const std::optional<FleetView> view =
+      options_.fleet ? options_.fleet() : std::nullopt;
+  if (!view) return absl::OkStatus();
+  response->set_node(view->node);
+  response->set_publishes(view->publishes);
+  response->set_outage(view->outage);
+  for (const FleetView::Standing& standing : view->heads) {
+    v1::FleetHeadStatus* const head = response->add_heads();
+    head->set_fleet_class(standing.fleet_class);
+    head->set_kernel(standing.kernel);
+    head->set_behind(standing.behind);
+    if (!standing.accepted) continue;
+    head->set_silicon_key(standing.accepted->key.silicon_key);
+    head->set_environment_key(standing.accepted->key.environment_key);
+    head->set_digest(standing.accepted->digest);
+    head->set_epoch(standing.accepted->epoch);
+    head->set_node(standing.accepted->node);
+    head->set_published_at_us(standing.accepted->published_at_us);
+  }
+  const FleetView::Counts& counts = view->counts;
+  response->set_adopted(counts.adopted);
+  response->set_published(counts.published);
+  response->set_lost(counts.lost);
+  response->set_restored(counts.restored);
+  response->set_refused_signature(counts.refused_signature);
+  response->set_refused_replayed(counts.refused_replayed);
+  response->set_refused_payload(counts.refused_payload);
+  return absl::OkStatus();
+}
+
 absl::Status StatusHandler::ListDevices(
     v1::ListDevicesResponse* response) const {
   for (const AgentDirectory::Known& known : options_.devices->List()) {

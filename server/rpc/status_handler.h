@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,6 +18,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
 #include "server/catalog/table_lookup.h"
+#include "server/fleet/fleet_view.h"
 #include "server/jobs/job_queue.h"
 #include "server/store/sample_store.h"
 
@@ -51,12 +53,15 @@ class StatusHandler {
     std::function<int()> watchers;
     // Looks at the kernels folders before they are listed; may be empty.
     std::function<void()> refresh_kernels;
+    // nullptr, or returns nothing: the node is in no fleet.
+    std::function<std::optional<FleetView>()> fleet;
   };
 
   explicit StatusHandler(Options options);
 
   absl::Status GetStatus(v1::GetStatusResponse* response) const;
   absl::Status ListDevices(v1::ListDevicesResponse* response) const;
+  absl::Status GetFleet(v1::GetFleetResponse* response) const;
   absl::Status ListKernels(v1::ListKernelsResponse* response) const;
   absl::Status ListJobs(const v1::ListJobsRequest& request,
                         v1::ListJobsResponse* response) const;

@@ -24,16 +24,17 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetStatus<
-    v1::StatusService::WithRawCallbackMethod_ListDevices<
-        v1::StatusService::WithRawCallbackMethod_ListKernels<
-            v1::StatusService::WithRawCallbackMethod_ListJobs<
-                v1::StatusService::WithRawCallbackMethod_GetJob<
-                    v1::StatusService::WithRawCallbackMethod_ListSamples<
-                        v1::StatusService::WithRawCallbackMethod_ListEvents<
-                            v1::StatusService::
-                                WithRawCallbackMethod_WatchEvents<
-                                    v1::StatusService::Service>>>>>>>>;
+using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetFleet<
+    v1::StatusService::WithRawCallbackMethod_GetStatus<
+        v1::StatusService::WithRawCallbackMethod_ListDevices<
+            v1::StatusService::WithRawCallbackMethod_ListKernels<
+                v1::StatusService::WithRawCallbackMethod_ListJobs<
+                    v1::StatusService::WithRawCallbackMethod_GetJob<
+                        v1::StatusService::WithRawCallbackMethod_ListSamples<
+                            v1::StatusService::WithRawCallbackMethod_ListEvents<
+                                v1::StatusService::
+                                    WithRawCallbackMethod_WatchEvents<
+                                        v1::StatusService::Service>>>>>>>>>;
 
 // Events that may wait for a slow reader before it loses its stream.
 constexpr QueueLimit kEventLimit = {.messages = 2048,
@@ -93,6 +94,13 @@ class StatusService final : public RawStatusService {
     return Answer<v1::GetStatusRequest, v1::GetStatusResponse>(
         context, *in, out, kFewWords, [this](const auto&, auto* response) {
           return handler_->GetStatus(response);
+        });
+  }
+  ServerUnaryReactor* GetFleet(CallbackServerContext* context,
+                               const ByteBuffer* in, ByteBuffer* out) override {
+    return Answer<v1::GetFleetRequest, v1::GetFleetResponse>(
+        context, *in, out, kFewWords, [this](const auto&, auto* response) {
+          return handler_->GetFleet(response);
         });
   }
   ServerUnaryReactor* ListDevices(CallbackServerContext* context,

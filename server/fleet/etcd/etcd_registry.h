@@ -32,6 +32,7 @@ class EtcdRegistry : public FleetRegistry {
   static absl::StatusOr<std::unique_ptr<EtcdRegistry>> Create(
       const EtcdOptions& options);
 
+  void Stop() override {}
   absl::StatusOr<FleetEntry> Get(absl::string_view key) override;
   absl::StatusOr<FleetListing> List(absl::string_view prefix) override;
   absl::StatusOr<int64_t> Commit(
