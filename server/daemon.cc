@@ -84,8 +84,8 @@ void WarnOfUsage(const std::string& text) {
   Log(LogLevel::kWarning, "usage", text);
 }
 
-void WarnOfFleet(const std::string& text) {
-  Log(LogLevel::kWarning, "fleet", text);
+void LogOfFleet(bool warning, const std::string& text) {
+  Log(warning ? LogLevel::kWarning : LogLevel::kInfo, "fleet", text);
 }
 
 void GiveMemoryBack() {
@@ -291,20 +291,25 @@ class Daemon::Impl {
                              .admission = &admission_,
                              .accepted = fleet_heads_,
                              .clock = clock_,
+                             .fleet = membership.name,
                              .node = membership.node,
                              .trust = membership.trust,
                              .key = membership.key,
-                             .warn = WarnOfFleet});
+                             .log = LogOfFleet});
     RETURN_IF_ERROR(fleet->Start());
     const std::lock_guard lock(fleet_mutex_);
     fleet_ = std::move(fleet);
     return absl::OkStatus();
   }
 
+  // Stays until the end of all: a job that promotes at this moment tells it.
   void LeaveFleet() {
-    std::unique_ptr<FleetTables> fleet;  // Ends without the lock.
-    const std::lock_guard lock(fleet_mutex_);
-    fleet.swap(fleet_);
+    FleetTables* fleet = nullptr;
+    {
+      const std::lock_guard lock(fleet_mutex_);
+      fleet = fleet_.get();
+    }
+    if (fleet != nullptr) fleet->Stop();
   }
 
   std::optional<FleetView> ViewFleet() {

@@ -62,7 +62,8 @@ struct TcpOptions {
 // How the daemon is a node of a fleet.
 struct FleetMembership {
   FleetRegistry* registry = nullptr;  // nullptr: it is none. Outlives it.
-  std::string node;                   // Its name in the fleet.
+  std::string name;                   // The fleet's.
+  std::string node;                   // This node's in it.
   FleetTrust trust;
   std::shared_ptr<const SigningKey> key;  // nullptr: it publishes nothing.
 };

@@ -39,10 +39,15 @@ absl::Status CheckTogether(const FleetArguments& arguments) {
   RETURN_IF_ERROR(Together(arguments.cert.empty() == arguments.tls_key.empty(),
                            "--fleet-cert and --fleet-tls-key go together"));
   RETURN_IF_ERROR(Together(arguments.cert.empty() || !arguments.ca.empty(),
-                           "--fleet-cert needs --fleet-ca"));
+                           "--fleet-cert needs --fleet-ca, too"));
   RETURN_IF_ERROR(
       Together(arguments.user.empty() == arguments.password_file.empty(),
                "--fleet-user and --fleet-password-file go together"));
+  RETURN_IF_ERROR(Together(tls || arguments.user.empty(),
+                           "--fleet-user needs --fleet etcds://...: a "
+                           "password is not sent without TLS"));
+  RETURN_IF_ERROR(Together(!arguments.node.empty() || !HostName().empty(),
+                           "this host has no name: give --fleet-node"));
   return Together(!arguments.trust.empty(),
                   "--fleet needs --fleet-trust: a file that says whose tables "
                   "count (docs/fleet.md)");
@@ -100,16 +105,25 @@ void DeclareFleet(CLI::App& app, FleetArguments* arguments) {
 
 absl::StatusOr<Fleet> OpenFleet(const FleetArguments& arguments) {
   Fleet fleet;
-  if (arguments.url.empty()) return fleet;
+  if (arguments.url.empty()) {
+    RETURN_IF_ERROR(CheckFleet(arguments));
+    return fleet;
+  }
   ASSIGN_OR_RETURN(const EtcdOptions etcd, EtcdOptionsOf(arguments));
   ASSIGN_OR_RETURN(fleet.membership, MembershipOf(arguments));
   ASSIGN_OR_RETURN(fleet.registry, EtcdRegistry::Create(etcd));
   fleet.membership.registry = fleet.registry.get();
+  fleet.membership.name = etcd.prefix;
   return fleet;
 }
 
 absl::Status CheckFleet(const FleetArguments& arguments) {
-  if (arguments.url.empty()) return absl::OkStatus();
+  if (arguments.url.empty()) {
+    return Together(arguments.trust.empty() && arguments.key.empty() &&
+                        arguments.user.empty() && arguments.ca.empty(),
+                    "options that begin with --fleet- need --fleet itself: "
+                    "where the registry is");
+  }
   ASSIGN_OR_RETURN(const EtcdOptions etcd, EtcdOptionsOf(arguments));
   RETURN_IF_ERROR(MembershipOf(arguments).status());
   return EtcdConnection::Create(etcd).status();

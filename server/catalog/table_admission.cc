@@ -42,14 +42,22 @@ absl::StatusOr<DeviceFacts> TableAdmission::DeviceOf(const Table& table) const {
 }
 
 absl::StatusOr<TableRecord> TableAdmission::RecordOf(const Table& table) const {
+  return RecordOf(table, {table.kernel, table.fingerprint, table.silicon_key,
+                          table.environment_key});
+}
+
+absl::StatusOr<TableRecord> TableAdmission::RecordOf(
+    const Table& table, const ProfileKey& key) const {
   ASSIGN_OR_RETURN(const DeviceFacts device, DeviceOf(table));
   ASSIGN_OR_RETURN(const auto kernel, kernels_->Get(table.kernel, device));
   RETURN_IF_ERROR(CheckChoices(kernel->spec, table));
-  TableRecord record{.key = {table.kernel, table.fingerprint, table.silicon_key,
-                             table.environment_key}};
-  ASSIGN_OR_RETURN(const std::optional<std::string> wrong,
-                   WhyWrong(*samples_, record.key, table));
-  if (wrong) {
+  TableRecord record{.key = key};
+  ProfileKey measured = key;
+  measured.environment_key = table.environment_key;
+  for (const ProfileKey& samples : {key, measured}) {
+    ASSIGN_OR_RETURN(const std::optional<std::string> wrong,
+                     WhyWrong(*samples_, samples, table));
+    if (!wrong) continue;
     return absl::FailedPreconditionError(absl::StrCat(
         "the table must not serve: a profile here found its choice wrong: ",
         *wrong));

@@ -40,6 +40,10 @@ class TableAdmission {
   // KernelCatalog::Get and CheckChoices; FAILED_PRECONDITION where samples here
   // show one of its choices wrong.
   absl::StatusOr<TableRecord> RecordOf(const Table& table) const;
+  // The same for a table that is to serve under another environment than the
+  // one that it was measured in; samples of both can show it wrong.
+  absl::StatusOr<TableRecord> RecordOf(const Table& table,
+                                       const ProfileKey& key) const;
 
  private:
   AgentDirectory* const devices_;

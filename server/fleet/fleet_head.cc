@@ -23,6 +23,7 @@ std::string SignedText(absl::string_view content) {
 
 v1::FleetHeadContent ToProto(const FleetHead& head) {
   v1::FleetHeadContent content;
+  content.set_fleet(head.fleet);
   content.set_kernel(head.key.kernel);
   content.set_fingerprint(head.key.fingerprint);
   content.set_silicon_key(head.key.silicon_key);
@@ -39,7 +40,8 @@ v1::FleetHeadContent ToProto(const FleetHead& head) {
 }
 
 FleetHead FromProto(const v1::FleetHeadContent& content) {
-  return {.key = {content.kernel(), content.fingerprint(),
+  return {.fleet = content.fleet(),
+          .key = {content.kernel(), content.fingerprint(),
                   content.silicon_key(), content.environment_key()},
           .digest = content.digest(),
           .epoch = content.epoch(),
@@ -106,6 +108,7 @@ absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
   v1::FleetHeadContent content;
   if (message.format() != kFormat || !Parses(message.content(), &content) ||
       !IsSha256Hex(content.digest()) || content.epoch() == 0 ||
+      content.epoch() > kMostFleetEpoch ||
       !std::isfinite(content.fit_residual())) {
     return absl::DataLossError(absl::StrCat("what is at ", key, " is no head"));
   }

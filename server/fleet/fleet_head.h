@@ -19,10 +19,15 @@
 
 namespace wavetune {
 
+// No head has a later epoch: one more has to be possible.
+inline constexpr uint64_t kMostFleetEpoch = uint64_t{1} << 53;
+
 struct FleetHead {
-  ProfileKey key;            // Its environment is the class's.
-  std::string digest;        // Hex SHA-256 of the payload.
-  uint64_t epoch = 0;        // Orders the heads of a class and kernel.
+  std::string fleet;   // The fleet's name: one's heads are none of another.
+  ProfileKey key;      // Its environment is the class's.
+  std::string digest;  // Hex SHA-256 of the payload.
+  // Orders the heads of a class and kernel; 1 to kMostFleetEpoch.
+  uint64_t epoch = 0;
   std::string carried_from;  // As TableRecord::carried_from.
   std::string compiler;
   double fit_residual = 0;

@@ -73,8 +73,11 @@ TEST_F(FleetHeadTest, OneThatIsUnsignedOrOfAnotherPlaceIsRefused) {
   wrong.digest = "no digest";
   EXPECT_TRUE(absl::IsDataLoss(Refusal(SignHead(wrong, key_))));
   wrong = head_;
-  wrong.epoch = 0;
-  EXPECT_TRUE(absl::IsDataLoss(Refusal(SignHead(wrong, key_))));
+  for (const uint64_t epoch :
+       {uint64_t{0}, kMostFleetEpoch + 1, ~uint64_t{0}}) {
+    wrong.epoch = epoch;
+    EXPECT_TRUE(absl::IsDataLoss(Refusal(SignHead(wrong, key_))));
+  }
 }
 
 TEST_F(FleetHeadTest, ALaterFormatSaysWhatToUpgrade) {
@@ -93,7 +96,7 @@ TEST_F(FleetHeadTest, TrustIsByKeyAndClass) {
   const auto check = [&](const std::string& list) {
     const auto trust = FleetTrust::Parse(list);
     EXPECT_TRUE(trust.ok()) << trust.status();
-    return trust.ok() ? trust->Check(one) : trust.status();
+    return trust.ok() ? trust->Check(one).status() : trust.status();
   };
   EXPECT_TRUE(check("# who\n" + key + " * node-1  # all\n\n").ok());
   EXPECT_TRUE(check(key + "\tbackend=cuda;*\r\n").ok());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
@@ -11,7 +12,9 @@
 namespace wavetune {
 namespace {
 
-constexpr size_t kMostWarned = 1000;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLongestWait{60000};
 
 // Class and kernel of a head's key.
 struct HeadPlace {
@@ -30,37 +33,41 @@ bool IsOwn(const TableRecord& record) {
          record.how == PromotionKind::kCarriedOver;
 }
 
-// Whether the head is after the other one. Of two with the same epoch, which a
-// restored registry may bring about, the registry's counts.
-bool IsNews(const FleetHead& head, const std::optional<SignedHead>& accepted) {
-  return !accepted || head.epoch > accepted->head.epoch ||
-         (head.epoch == accepted->head.epoch &&
-          head.digest != accepted->head.digest);
-}
-
-bool IsReplayed(const FleetHead& head,
-                const std::optional<SignedHead>& accepted) {
-  return accepted && head.epoch < accepted->head.epoch;
+// Whether trying again may help without anything changing here.
+bool IsOfNetwork(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
+         absl::IsPermissionDenied(status) || absl::IsUnauthenticated(status) ||
+         absl::IsResourceExhausted(status) || absl::IsInternal(status);
 }
 
 }  // namespace
 
 FleetTables::FleetTables(Options options) : options_(std::move(options)) {}
 
-FleetTables::~FleetTables() { Stop(); }
+FleetTables::~FleetTables() {
+  Stop();
+  catalog_handle_ = nullptr;
+}
 
 absl::Status FleetTables::Start() {
   ASSIGN_OR_RETURN(const auto accepted, options_.accepted->List());
-  for (const auto& [key, bytes] : accepted) {
-    auto head = ReadHead(key, bytes);
-    if (!head.ok()) continue;  // Of a later version; the registry has it anew.
+  for (const auto& [key, stored] : accepted) {
+    auto head = ReadHead(key, stored.bytes);
+    if (!head.ok() || !options_.trust.Check(*head).ok()) continue;
     heads_[key].accepted = *std::move(head);
-    heads_[key].accepted_bytes = bytes;
+    heads_[key].stored = stored;
   }
-  // Only that something has changed: what, the thread sees.
   catalog_handle_ = options_.tables
                         ->Subscribe(options_.tables->snapshot()->revision,
-                                    [this](const TableChange&) { Wake(); })
+                                    [this](const TableChange&) {
+                                      const std::lock_guard lock(mutex_);
+                                      // What was in the way may be so no
+                                      // longer.
+                                      for (auto& [key, state] : heads_)
+                                        state.retry_at = {};
+                                      awake_ = true;
+                                      changed_.notify_all();
+                                    })
                         .handle;
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
@@ -72,61 +79,46 @@ void FleetTables::Stop() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  catalog_handle_ = nullptr;
+  if (thread_.joinable()) {
+    options_.registry->Stop();
+    thread_.join();
+  }
   // Without the lock, which their listeners take.
   std::map<std::string, Watched> classes;
-  {
-    const std::lock_guard lock(mutex_);
-    classes.swap(classes_);
-  }
-}
-
-void FleetTables::Wake() {
-  {
-    const std::lock_guard lock(mutex_);
-    awake_ = true;
-  }
-  changed_.notify_all();
+  const std::lock_guard lock(mutex_);
+  classes.swap(classes_);
 }
 
 void FleetTables::Run() {
   while (true) {
     WatchClasses();
+    const OwnTables own = FindOwnTables();
     std::vector<std::string> keys;
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_) return;
       awake_ = false;
+      for (const auto& [key, record] : own) heads_.try_emplace(key);
       for (const auto& [key, state] : heads_) keys.push_back(key);
     }
-    // What serves and has no head yet.
-    for (const ServingTable& table : options_.tables->snapshot()->tables) {
-      if (IsOwn(table.record))
-        keys.push_back(HeadKey({.key = table.record.key}));
-    }
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    for (const std::string& key : keys) {
-      const absl::Status settled = Settle(key);
-      if (!settled.ok()) WarnOnce(std::string(settled.message()));
-    }
+    for (const std::string& key : keys) Settle(key, own);
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.look_interval,
-                      [this] { return stopping_ || awake_; });
+    Time next = steady_clock::now() + options_.look_interval;
+    for (const auto& [key, state] : heads_) {
+      const Time due = std::max(state.calm_until, state.retry_at);
+      if (due > steady_clock::now()) next = std::min(next, due);
+    }
+    changed_.wait_until(lock, next, [this] { return stopping_ || awake_; });
     if (stopping_) return;
   }
 }
 
 void FleetTables::WatchClasses() {
-  std::set<std::string> wanted;
   for (const AgentDirectory::Known& known : options_.devices->List()) {
-    wanted.insert(FleetClass(SiliconKey(known.record.facts),
-                             EnvironmentKey(known.record.facts)));
-  }
-  for (const std::string& fleet_class : wanted) {
+    const std::string fleet_class = FleetClass(
+        SiliconKey(known.record.facts), EnvironmentKey(known.record.facts));
     {
       const std::lock_guard lock(mutex_);
+      if (stopping_) return;
       if (!classes_.try_emplace(fleet_class).second) continue;
     }
     auto watch = options_.registry->Watch(
@@ -140,251 +132,345 @@ void FleetTables::WatchClasses() {
 
 void FleetTables::OnNews(const std::string& fleet_class,
                          const FleetNews& news) {
+  std::string before;
   {
     const std::lock_guard lock(mutex_);
-    outage_ = std::string(news.status.message());
+    before = std::exchange(outage_, std::string(news.status.message()));
+    if (news.status.ok()) TakeNews(fleet_class, news);
+    awake_ = true;
   }
-  if (!news.status.ok()) {
-    WarnOnce(absl::StrCat("the fleet is out of reach, this node serves on: ",
-                          news.status.message()));
-    return;
+  changed_.notify_all();
+  if (before.empty() && !news.status.ok()) {
+    options_.log(true, absl::StrCat("the fleet's registry is out of reach, "
+                                    "this node serves what it has: ",
+                                    news.status.message()));
+  } else if (!before.empty() && news.status.ok()) {
+    options_.log(false, "the fleet's registry answers again");
   }
+}
+
+void FleetTables::TakeNews(const std::string& fleet_class,
+                           const FleetNews& news) {
   const std::string prefix = HeadsPrefix(fleet_class);
+  const auto first = heads_.lower_bound(prefix);
+  size_t heads = 0;
+  if (news.whole) classes_[fleet_class].listed = true;
+  for (auto it = first; it != heads_.end() && it->first.starts_with(prefix);
+       ++it) {
+    ++heads;
+    if (news.whole) it->second.registered = std::nullopt;
+  }
+  for (const FleetNews::Entry& one : news.entries) {
+    if (!heads_.contains(one.entry.key) && ++heads > kMostHeads) break;
+    State& state = heads_[one.entry.key];
+    state.registered = one.deleted ? std::nullopt : std::optional(one.entry);
+    // What is too large is no head, and need not be kept.
+    if (one.entry.value.size() > kMostHeadBytes)
+      state.registered->value.clear();
+    state.calm_until = steady_clock::now() + RandomWait();
+    state.retry_at = {};
+    state.backoff.reset();
+  }
+}
+
+FleetTables::OwnTables FleetTables::FindOwnTables() const {
+  OwnTables own;
+  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+    if (!IsOwn(table.record)) continue;
+    TableRecord& newest = own[HeadKey({.key = table.record.key})];
+    if (table.record.epoch > newest.epoch) newest = table.record;
+  }
+  return own;
+}
+
+void FleetTables::Judge(const std::string& key, State& state) {
+  const int64_t revision = state.registered ? state.registered->revision : 0;
+  if (state.judged_revision == revision) return;
+  state.judged_revision = revision;
+  state.verdict = HeadVerdict::kNone;
+  state.head = std::nullopt;
+  state.unusable = false;
+  absl::Status refused;
+  if (state.registered) {
+    absl::StatusOr<SignedHead> head = ReadHead(key, state.registered->value);
+    refused = head.status();
+    state.verdict = absl::IsFailedPrecondition(refused) ? HeadVerdict::kForeign
+                                                        : HeadVerdict::kBroken;
+    if (head.ok()) {
+      const auto signer = options_.trust.Check(*head);
+      refused = signer.status();
+      if (head->head.fleet != options_.fleet) {
+        refused = absl::DataLossError(
+            absl::StrCat("it is of fleet ", head->head.fleet));
+      } else if (signer.ok()) {
+        state.verdict = HeadVerdict::kGood;
+        state.signer = *signer;
+        state.head = *std::move(head);
+      } else if (!options_.trust.IsRevoked(head->public_key)) {
+        state.verdict = HeadVerdict::kForeign;
+      }
+    }
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (news.whole) {
-      classes_[fleet_class].listed = true;
-      for (auto it = heads_.lower_bound(prefix);
-           it != heads_.end() && it->first.starts_with(prefix); ++it)
-        it->second.registered = std::nullopt;
-    }
-    for (const FleetNews::Entry& one : news.entries) {
-      State& state = heads_[one.entry.key];
-      state.registered = one.deleted ? std::nullopt : std::optional(one.entry);
-    }
+    State& kept = heads_[key];
+    kept.judged_revision = state.judged_revision;
+    kept.verdict = state.verdict;
+    kept.head = state.head;
+    kept.signer = state.signer;
+    kept.unusable = false;
   }
-  Wake();
+  if (refused.ok()) return;
+  Count(&Counts::refused_signature);
+  SetBehind(key,
+            absl::StrCat("the fleet's head is refused: ", refused.message()));
 }
 
-std::optional<TableRecord> FleetTables::OwnTable(const std::string& key) const {
-  std::optional<TableRecord> newest;
-  for (const ServingTable& table : options_.tables->snapshot()->tables) {
-    if (!IsOwn(table.record) || HeadKey({.key = table.record.key}) != key)
-      continue;
-    if (!newest || table.record.epoch > newest->epoch) newest = table.record;
-  }
-  return newest;
-}
-
-std::optional<SignedHead> FleetTables::Judge(const std::string& key,
-                                             const FleetEntry& entry) {
-  absl::StatusOr<SignedHead> head = ReadHead(key, entry.value);
-  absl::Status status = head.status();
-  if (status.ok()) status = options_.trust.Check(*head);
-  if (status.ok()) return *std::move(head);
-  if (WarnOnce(absl::StrCat("the fleet's head ", key, " (revision ",
-                            entry.revision,
-                            ") is refused: ", status.message()))) {
-    Count(&Counts::refused_signature);
-  }
-  SetBehind(key, absl::StrCat("the head is refused: ", status.message()));
-  return std::nullopt;
-}
-
-absl::Status FleetTables::Settle(const std::string& key) {
+void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   State state;
+  const Time now = steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     const auto watched = classes_.find(PlaceOf(key).fleet_class);
     // What the registry has is not known: nothing is done about a guess.
-    if (watched == classes_.end() || !watched->second.listed)
-      return absl::OkStatus();
+    if (stopping_ || !outage_.empty() || watched == classes_.end() ||
+        !watched->second.listed)
+      return;
     state = heads_[key];
   }
-  if (state.registered) {
-    const auto head = Judge(key, *state.registered);
-    if (!head) return absl::OkStatus();
-    if (IsNews(head->head, state.accepted))
-      return Adopt(key, *state.registered, *head);
-    if (IsReplayed(head->head, state.accepted)) {
-      if (WarnOnce(absl::StrCat(
-              "the fleet's head ", key, " (revision ",
-              state.registered->revision, ") is of epoch ", head->head.epoch,
-              ", this node has accepted epoch ", state.accepted->head.epoch,
-              ": it is refused, and the newer one is written again"))) {
-        Count(&Counts::refused_replayed);
-      }
-      return Restore(key, state);
-    }
-  } else if (state.accepted) {
-    return Restore(key, state);
+  if (now < state.retry_at) return;
+  Judge(key, state);
+  const auto own = own_tables.find(key);
+  HeadFacts facts{
+      .verdict = state.verdict,
+      .unusable = state.unusable,
+      .own = own != own_tables.end() &&
+             (!state.accepted || own->second.epoch > state.stored.table_epoch)};
+  if (state.head) facts.registered = state.head->head;
+  if (state.accepted) facts.accepted = state.accepted->head;
+  const FleetStep step = NextFleetStep(facts);
+  if (step == FleetStep::kNothing) {
+    if (state.verdict == HeadVerdict::kGood ||
+        state.verdict == HeadVerdict::kNone)
+      SetBehind(key, "");
+    return;
   }
-  const std::optional<TableRecord> own = OwnTable(key);
-  if (own && (!state.accepted || state.accepted->head.digest != own->digest))
-    return Publish(key, state, *own);
-  SetBehind(key, "");
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> FleetTables::Fetch(const FleetHead& head) {
-  ASSIGN_OR_RETURN(FleetEntry blob,
-                   options_.registry->Get(BlobKey(head.digest)));
-  if (Sha256Hex(blob.value) == head.digest) return std::move(blob.value);
-  return absl::DataLossError(absl::StrCat("the fleet's blob ",
-                                          ShortDigest(head.digest),
-                                          " does not have that digest"));
-}
-
-absl::Status FleetTables::Accept(const std::string& key,
-                                 const std::string& bytes,
-                                 const SignedHead& head) {
-  RETURN_IF_ERROR(options_.accepted->Put(key, bytes));
+  // What every node of the class does, each does in its own time.
+  if (step != FleetStep::kPublish && now < state.calm_until) return;
+  const absl::Status taken =
+      Take(step, key, state, facts, facts.own ? &own->second : nullptr);
+  if (!taken.ok() && !absl::IsAborted(taken))
+    SetBehind(key, std::string(taken.message()));
   const std::lock_guard lock(mutex_);
-  State& state = heads_[key];
-  state.accepted = head;
-  state.accepted_bytes = bytes;
-  state.behind.clear();
-  state.fetched.clear();
-  return absl::OkStatus();
+  State& kept = heads_[key];
+  if (taken.ok()) {
+    kept.backoff.reset();
+    return;
+  }
+  if (kept.backoff == nullptr) {
+    kept.backoff =
+        std::make_shared<Backoff>(options_.look_interval, kLongestWait);
+  }
+  kept.retry_at = steady_clock::now() + kept.backoff->Next();
+  if (step != FleetStep::kAdopt || IsOfNetwork(taken)) return;
+  // An own table is published over it now, where there is one.
+  kept.unusable = true;
+  if (facts.own) kept.retry_at = {};
+  awake_ = awake_ || facts.own;
 }
 
-absl::Status FleetTables::Adopt(const std::string& key, const FleetEntry& entry,
-                                const SignedHead& signed_head) {
-  const FleetHead& head = signed_head.head;
-  const auto serves = [&] {
-    for (const ServingTable& table : options_.tables->snapshot()->tables) {
-      if (table.record.key == head.key && table.record.digest == head.digest)
-        return true;
-    }
-    return false;
-  };
-  // Its own, or one that it had before it was restarted.
-  if (serves()) return Accept(key, entry.value, signed_head);
-  std::string payload;
-  {
-    std::unique_lock lock(mutex_);
-    payload = heads_[key].fetched;
-    const auto wait =
-        std::chrono::milliseconds(std::uniform_int_distribution<int64_t>(
-            0, options_.jitter.count())(random_));
-    if (changed_.wait_for(lock, wait, [this] { return stopping_; }))
+absl::Status FleetTables::Take(FleetStep step, const std::string& key,
+                               const State& state, const HeadFacts& facts,
+                               const TableRecord* own) {
+  switch (step) {
+    case FleetStep::kAdopt:
+      return Adopt(key, state, own);
+    case FleetStep::kPublish:
+      return Publish(key, state, facts, *own);
+    case FleetStep::kRestore:
+      return Restore(key, state);
+    default:
       return absl::OkStatus();
   }
+}
+
+std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
+  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+    if (table.record.key == head.key && table.record.digest == head.digest)
+      return table.record;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
+                                               const State& state) {
+  const std::string& digest = state.head->head.digest;
   // One that may not serve here yet is not fetched with each try.
-  if (Sha256Hex(payload) != head.digest) {
-    absl::StatusOr<std::string> fetched = Fetch(head);
-    if (!fetched.ok()) {
-      if (!absl::IsUnavailable(fetched.status()))
-        Count(&Counts::refused_payload);
-      SetBehind(key, std::string(fetched.status().message()));
-      return fetched.status();
-    }
-    payload = *std::move(fetched);
-    const std::lock_guard lock(mutex_);
-    heads_[key].fetched = payload;
+  if (Sha256Hex(state.fetched) == digest) return state.fetched;
+  const auto blob = options_.registry->Get(BlobKey(digest));
+  if (absl::IsNotFound(blob.status())) {
+    RefuseFor(key, &Counts::refused_payload);
+    return absl::NotFoundError(absl::StrCat(
+        "the fleet's registry has no payload of table ", ShortDigest(digest)));
   }
-  const auto refuse = [&](const absl::Status& status, bool payload_is_wrong) {
-    if (payload_is_wrong) Count(&Counts::refused_payload);
-    SetBehind(key, std::string(status.message()));
-    return absl::Status(
-        status.code(),
-        absl::StrCat("table ", ShortDigest(head.digest),
-                     " of the fleet, kernel ", head.key.kernel,
-                     ", does not serve here: ", status.message()));
-  };
-  const auto table = CompiledTable::Create(payload);
-  if (!table.ok()) return refuse(table.status(), true);
-  const Table& content = (*table)->table();
-  const std::string& measured_in =
-      head.carried_from.empty() ? head.key.environment_key : head.carried_from;
+  RETURN_IF_ERROR(blob.status());
+  if (Sha256Hex(blob->value) != digest) {
+    RefuseFor(key, &Counts::refused_payload);
+    return absl::DataLossError(
+        absl::StrCat("the payload of table ", ShortDigest(digest),
+                     " in the fleet's registry does not have that digest"));
+  }
+  const std::lock_guard lock(mutex_);
+  heads_[key].fetched = blob->value;
+  return blob->value;
+}
+
+absl::StatusOr<TableRecord> FleetTables::RecordOf(
+    const State& state, const std::string& payload) const {
+  const FleetHead& head = state.head->head;
+  ASSIGN_OR_RETURN(const auto table, CompiledTable::Create(payload));
+  const Table& content = table->table();
+  ProfileKey measured = head.key;
+  if (!head.carried_from.empty()) measured.environment_key = head.carried_from;
   if (ProfileKey{content.kernel, content.fingerprint, content.silicon_key,
-                 content.environment_key} !=
-      ProfileKey{head.key.kernel, head.key.fingerprint, head.key.silicon_key,
-                 measured_in}) {
-    return refuse(absl::DataLossError("it is of another kernel or class than "
-                                      "its head says"),
-                  true);
+                 content.environment_key} != measured) {
+    return absl::DataLossError(
+        absl::StrCat("table ", ShortDigest(head.digest),
+                     " is of another kernel or class than its head says"));
   }
-  absl::StatusOr<TableRecord> record = options_.admission->RecordOf(content);
-  if (!record.ok()) return refuse(record.status(), false);
-  record->key = head.key;
-  record->how = PromotionKind::kFleet;
-  record->by = head.node;
-  record->why = head.why;
-  record->compiler = head.compiler;
-  record->carried_from = head.carried_from;
-  record->fit_residual = head.fit_residual;
-  const std::optional<TableRecord> own = OwnTable(key);
-  const auto imported = options_.tables->Import(*record, payload);
-  if (!imported.ok() && !serves()) return refuse(imported.status(), false);
+  ASSIGN_OR_RETURN(TableRecord record,
+                   options_.admission->RecordOf(content, head.key));
+  record.how = PromotionKind::kFleet;
+  record.by = state.signer;
+  record.why = head.why;
+  record.compiler = head.compiler;
+  record.carried_from = head.carried_from;
+  record.fit_residual = head.fit_residual;
+  return record;
+}
+
+absl::Status FleetTables::Adopt(const std::string& key, const State& state,
+                                const TableRecord* own) {
+  const FleetHead& head = state.head->head;
+  const std::string& bytes = state.registered->value;
+  // Its own, or one that it had before it was restarted.
+  if (const auto serves = ServingOf(head))
+    return Accept(key, *state.head, {bytes, serves->epoch});
+  ASSIGN_OR_RETURN(const std::string payload, Fetch(key, state));
+  absl::StatusOr<TableRecord> record = RecordOf(state, payload);
+  if (absl::IsDataLoss(record.status()) ||
+      absl::IsInvalidArgument(record.status()))
+    RefuseFor(key, &Counts::refused_payload);
+  RETURN_IF_ERROR(record.status());
+  if (own != nullptr && own->digest != head.digest)
+    RETURN_IF_ERROR(KeepAsCandidate(*own, head));
+  ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
+                   options_.tables->Import(*record, payload));
   Count(&Counts::adopted);
-  RETURN_IF_ERROR(Accept(key, entry.value, signed_head));
-  if (!own || own->digest == head.digest) return absl::OkStatus();
-  return KeepAsCandidate(*own, head);
+  return Accept(key, *state.head, {bytes, imported.table.epoch});
 }
 
 absl::Status FleetTables::KeepAsCandidate(const TableRecord& own,
                                           const FleetHead& winner) {
-  Count(&Counts::lost);
   ASSIGN_OR_RETURN(const ServingTable table, options_.tables->Get(own.digest));
-  return options_.tables->Reject(
+  RETURN_IF_ERROR(options_.tables->Reject(
       {.record = own,
        .reason =
            absl::StrCat("node ", winner.node, " published table ",
                         ShortDigest(winner.digest), " for the fleet before it"),
        .at_us = options_.clock->NowUs()},
-      std::string(table.table->payload()));
+      std::string(table.table->payload())));
+  Count(&Counts::lost);
+  return absl::OkStatus();
+}
+
+absl::Status FleetTables::Write(const std::string& key, const State& state,
+                                const std::string& bytes,
+                                const std::string& digest) {
+  ASSIGN_OR_RETURN(const ServingTable table, options_.tables->Get(digest));
+  std::vector<FleetWrite> writes = {
+      {.key = key,
+       .value = bytes,
+       .expected = state.registered ? state.registered->revision : 0}};
+  const auto blob = options_.registry->Get(BlobKey(digest));
+  if (absl::IsNotFound(blob.status()) ||
+      (blob.ok() && Sha256Hex(blob->value) != digest)) {
+    writes.push_back(
+        {.key = BlobKey(digest), .value = std::string(table.table->payload())});
+  } else {
+    RETURN_IF_ERROR(blob.status());
+  }
+  const absl::Status committed = options_.registry->Commit(writes).status();
+  if (!absl::IsAborted(committed)) return committed;
+  // Another node was ahead. The watch may have told so before, or miss it.
+  const auto now = options_.registry->Get(key);
+  if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
+  const std::lock_guard lock(mutex_);
+  heads_[key].registered = now.ok() ? std::optional(*now) : std::nullopt;
+  return committed;
 }
 
 absl::Status FleetTables::Publish(const std::string& key, const State& state,
+                                  const HeadFacts& facts,
                                   const TableRecord& own) {
   if (!options_.key) {
-    SetBehind(key, "this node has no key to sign with, and a table of its own");
-    return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "a table of this node's own serves, and it has no key to publish it "
+        "with (--fleet-key)");
   }
-  ASSIGN_OR_RETURN(const ServingTable table, options_.tables->Get(own.digest));
-  FleetHead head{.key = own.key,
-                 .digest = own.digest,
-                 .epoch = state.accepted ? state.accepted->head.epoch + 1 : 1,
-                 .carried_from = own.carried_from,
-                 .compiler = own.compiler,
-                 .fit_residual = own.fit_residual,
-                 .node = options_.node,
-                 .published_at_us = options_.clock->NowUs(),
-                 .why = own.why};
-  const std::string bytes = SignHead(head, *options_.key);
+  const FleetHead head{.fleet = options_.fleet,
+                       .key = own.key,
+                       .digest = own.digest,
+                       .epoch = NextFleetEpoch(facts),
+                       .carried_from = own.carried_from,
+                       .compiler = own.compiler,
+                       .fit_residual = own.fit_residual,
+                       .node = options_.node,
+                       .published_at_us = options_.clock->NowUs(),
+                       .why = own.why};
+  if (head.epoch > kMostFleetEpoch) {
+    return absl::FailedPreconditionError(
+        "the fleet's head has the last epoch that there is: somebody's key was "
+        "misused; revoke it (docs/fleet.md)");
+  }
   const SignedHead signed_head{head, options_.key->public_key()};
   // Who is not trusted here would publish what this node itself refuses.
-  RETURN_IF_ERROR(options_.trust.Check(signed_head));
-  const auto committed = options_.registry->Commit(
-      {{.key = BlobKey(head.digest),
-        .value = std::string(table.table->payload())},
-       {.key = key,
-        .value = bytes,
-        .expected = state.registered ? state.registered->revision : 0}});
-  // Another node was ahead: the watch brings its head.
-  if (absl::IsAborted(committed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(committed.status());
+  RETURN_IF_ERROR(options_.trust.Check(signed_head).status());
+  const std::string bytes = SignHead(head, *options_.key);
+  RETURN_IF_ERROR(Write(key, state, bytes, own.digest));
   Count(&Counts::published);
-  return Accept(key, bytes, signed_head);
+  return Accept(key, signed_head, {bytes, own.epoch});
 }
 
 absl::Status FleetTables::Restore(const std::string& key, const State& state) {
-  std::vector<FleetWrite> writes = {
-      {.key = key,
-       .value = state.accepted_bytes,
-       .expected = state.registered ? state.registered->revision : 0}};
-  // With its payload, where this node has that: the registry may have lost it,
-  // too.
-  const auto table = options_.tables->Get(state.accepted->head.digest);
-  if (table.ok()) {
-    writes.push_back({.key = BlobKey(state.accepted->head.digest),
-                      .value = std::string(table->table->payload())});
+  if (state.verdict == HeadVerdict::kGood) {
+    RefuseFor(key, &Counts::refused_replayed);
+    SetBehind(
+        key, absl::StrCat("the fleet's head has epoch ", state.head->head.epoch,
+                          ", this node has accepted epoch ",
+                          state.accepted->head.epoch));
   }
-  const auto committed = options_.registry->Commit(writes);
-  if (absl::IsAborted(committed.status())) return absl::OkStatus();
-  RETURN_IF_ERROR(committed.status());
+  // Many nodes have it: one that was there before is seen at once.
+  const auto now = options_.registry->Get(key);
+  if (now.ok() && now->value == state.stored.bytes) return absl::OkStatus();
+  const absl::Status written =
+      Write(key, state, state.stored.bytes, state.accepted->head.digest);
+  // Without its payload nobody could adopt it: a node that has it does that.
+  if (absl::IsNotFound(written)) return absl::OkStatus();
+  RETURN_IF_ERROR(written);
   Count(&Counts::restored);
+  return absl::OkStatus();
+}
+
+absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
+                                 const StoredFleetHead& stored) {
+  RETURN_IF_ERROR(options_.accepted->Put(key, stored));
+  const std::lock_guard lock(mutex_);
+  State& state = heads_[key];
+  state.accepted = head;
+  state.stored = stored;
+  state.behind.clear();
+  state.fetched.clear();
   return absl::OkStatus();
 }
 
@@ -398,7 +484,13 @@ FleetView FleetTables::View() {
     FleetView::Standing standing{.fleet_class = place.fleet_class,
                                  .kernel = place.kernel,
                                  .behind = state.behind};
-    if (state.accepted) standing.accepted = state.accepted->head;
+    if (state.accepted) {
+      standing.accepted = state.accepted->head;
+      if (standing.behind.empty() && !ServingOf(*standing.accepted)) {
+        standing.behind =
+            "it was retired, rolled back, withdrawn or replaced on this node";
+      }
+    }
     view.heads.push_back(std::move(standing));
   }
   return view;
@@ -409,19 +501,29 @@ void FleetTables::Count(int64_t Counts::*counter) {
   ++(counts_.*counter);
 }
 
-void FleetTables::SetBehind(const std::string& key, const std::string& why) {
+void FleetTables::RefuseFor(const std::string& key, int64_t Counts::*counter) {
   const std::lock_guard lock(mutex_);
-  heads_[key].behind = why;
+  State& state = heads_[key];
+  if (std::exchange(state.refused_revision, state.judged_revision) ==
+      state.judged_revision)
+    return;  // Counted before.
+  ++(counts_.*counter);
 }
 
-bool FleetTables::WarnOnce(const std::string& text) {
+void FleetTables::SetBehind(const std::string& key, const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (warned_.size() >= kMostWarned) warned_.clear();
-    if (!warned_.insert(text).second) return false;
+    if (std::exchange(heads_[key].behind, why) == why) return;
   }
-  options_.warn(text);
-  return true;
+  if (why.empty()) return;
+  const HeadPlace place = PlaceOf(key);
+  options_.log(true, absl::StrCat("kernel ", place.kernel, " of class ",
+                                  place.fleet_class, ": ", why));
+}
+
+std::chrono::milliseconds FleetTables::RandomWait() {
+  return std::chrono::milliseconds(std::uniform_int_distribution<int64_t>(
+      0, options_.jitter.count())(random_));
 }
 
 }  // namespace wavetune

@@ -3,17 +3,16 @@
 //   FleetTables fleet({.registry = &registry, .tables = &catalog, …});
 //   RETURN_IF_ERROR(fleet.Start());
 //
-// It watches the heads of the classes of this node's devices. A head that is
-// signed by who may, and newer than what was accepted, is adopted: its payload
-// is fetched once, after a random wait, judged as an imported table, and
-// served. What a job of this node promotes is published: payload and head in
-// one commit that expects the head that it was compared with. Whoever loses
-// adopts the winner; its own table stays a candidate.
+// It watches the heads of the classes of this node's devices, and takes the
+// step that fleet_step.h names for each:
 //
-// Nothing is queued. What to do about a head follows from three facts: what the
-// registry has, what was accepted, and what serves. So it is the same after a
-// partition, a restart, and a registry that was restored from a backup, which
-// gets the newer heads back from the nodes that have them.
+// - It adopts a head that is signed by who may and newer than what it has: the
+//   payload is fetched once, after a random wait, judged as an imported table,
+//   and served.
+// - It publishes what a job of this node promoted: payload and head in one
+//   commit that expects the head that was there. Whoever loses adopts the
+//   winner; its own table stays a candidate.
+// - It gives a newer head back to a registry that has lost it.
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_TABLES_H_
@@ -21,6 +20,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -28,13 +28,12 @@
 #include <mutex>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/backoff.h"
 #include "base/clock.h"
 #include "base/signing_key.h"
 #include "server/agents/agent_directory.h"
@@ -42,6 +41,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_registry.h"
+#include "server/fleet/fleet_step.h"
 #include "server/fleet/fleet_trust.h"
 #include "server/fleet/fleet_view.h"
 #include "server/store/fleet_head_store.h"
@@ -50,6 +50,10 @@ namespace wavetune {
 
 class FleetTables {
  public:
+  // Of one class; what somebody writes beyond that is left out.
+  static constexpr size_t kMostHeads = 1000;
+  static constexpr size_t kMostHeadBytes = 16 << 10;
+
   // Pointers outlive the object.
   struct Options {
     FleetRegistry* registry = nullptr;
@@ -58,73 +62,99 @@ class FleetTables {
     const TableAdmission* admission = nullptr;
     FleetHeadStore* accepted = nullptr;
     Clock* clock = nullptr;
-    std::string node;  // Its name in the fleet.
+    std::string fleet;  // Its name.
+    std::string node;   // This node's in it.
     FleetTrust trust;
     // nullptr: this node publishes nothing.
     std::shared_ptr<const SigningKey> key;
-    // A payload is fetched after a random part of it, so that the nodes of a
-    // class do not come at once.
+    // What many nodes would do at once, each does after a random part of it.
     std::chrono::milliseconds jitter{1000};
-    // Between looks at devices, and at what could not be done.
+    // Between looks at the devices; and the first wait after a failure, which
+    // grows to a minute.
     std::chrono::milliseconds look_interval{2000};
-    // Hears once of each thing that is wrong with a head, and of outages.
-    std::function<void(const std::string&)> warn = [](const std::string&) {};
+    // Hears of what changes: an outage, a head that cannot serve here.
+    std::function<void(bool warning, const std::string&)> log =
+        [](bool, const std::string&) {};
   };
-
-  using Counts = FleetView::Counts;
 
   explicit FleetTables(Options options);
   ~FleetTables();  // Stops.
 
-  // Reads what was accepted, and begins. Errors: the store's.
+  // Reads what was accepted, and begins. What a key signed that is trusted no
+  // longer was never accepted. Errors: the store's.
   absl::Status Start();
+  // Stops the registry, too. The catalog may still tell of changes.
   void Stop();
 
   FleetView View();
 
  private:
-  // What is known of one head.
+  using Counts = FleetView::Counts;
+  using Time = std::chrono::steady_clock::time_point;
+
+  // What is known of one head. The thread reads a copy, as news may come.
   struct State {
     std::optional<FleetEntry> registered;  // What the registry has.
     std::optional<SignedHead> accepted;
-    std::string accepted_bytes;
-    std::string fetched;  // The payload of a head that is not accepted yet.
+    StoredFleetHead stored;  // The accepted one, as it is in the store.
+    std::string fetched;     // The payload of a head that is not accepted yet.
     std::string behind;
+    // Of `registered`, as far as it was looked at.
+    int64_t judged_revision = 0;
+    HeadVerdict verdict = HeadVerdict::kNone;
+    std::optional<SignedHead> head;
+    std::string signer;
+    bool unusable = false;         // It cannot serve here.
+    int64_t refused_revision = 0;  // That was counted.
+    // When to go on: with what many nodes do at once; with anything.
+    Time calm_until{};
+    Time retry_at{};
+    std::shared_ptr<Backoff> backoff;  // While it fails.
   };
   struct Watched {
     std::unique_ptr<FleetRegistry::WatchHandle> watch;
     bool listed = false;  // What the registry has is known.
   };
+  using OwnTables = std::map<std::string, TableRecord>;  // By head's key.
 
   void Run();
-  void Wake();
   // Watches the classes of devices that are known by now.
   void WatchClasses();
   void OnNews(const std::string& fleet_class, const FleetNews& news);
-  // Does what is to be done about one head. Errors: what to try again.
-  absl::Status Settle(const std::string& key);
-  absl::Status Adopt(const std::string& key, const FleetEntry& entry,
-                     const SignedHead& head);
+  void TakeNews(const std::string& fleet_class, const FleetNews& news);
+  // The newest of each key that this node measured and that serves.
+  OwnTables FindOwnTables() const;
+  // Does what is to be done about one head now, and plans the next try.
+  void Settle(const std::string& key, const OwnTables& own);
+  absl::Status Take(FleetStep step, const std::string& key, const State& state,
+                    const HeadFacts& facts, const TableRecord* own);
+  // Fills in what the registered entry is.
+  void Judge(const std::string& key, State& state);
+  absl::Status Adopt(const std::string& key, const State& state,
+                     const TableRecord* own);
+  absl::StatusOr<TableRecord> RecordOf(const State& state,
+                                       const std::string& payload) const;
+  absl::StatusOr<std::string> Fetch(const std::string& key, const State& state);
   absl::Status KeepAsCandidate(const TableRecord& own, const FleetHead& winner);
   absl::Status Publish(const std::string& key, const State& state,
-                       const TableRecord& own);
+                       const HeadFacts& facts, const TableRecord& own);
   absl::Status Restore(const std::string& key, const State& state);
-  // Returns the entry's head, where it counts.
-  std::optional<SignedHead> Judge(const std::string& key,
-                                  const FleetEntry& entry);
-  absl::StatusOr<std::string> Fetch(const FleetHead& head);
-  absl::Status Accept(const std::string& key, const std::string& bytes,
-                      const SignedHead& head);
-  // Returns what a job of this node promoted for that head, where it serves.
-  std::optional<TableRecord> OwnTable(const std::string& key) const;
+  // Commits a head with its payload, where the registry lacks that.
+  absl::Status Write(const std::string& key, const State& state,
+                     const std::string& bytes, const std::string& digest);
+  absl::Status Accept(const std::string& key, const SignedHead& head,
+                      const StoredFleetHead& stored);
+  // Where this node serves it: its record.
+  std::optional<TableRecord> ServingOf(const FleetHead& head) const;
   void Count(int64_t Counts::*counter);
+  // Tells where it is new.
   void SetBehind(const std::string& key, const std::string& why);
-  // Returns whether it is new.
-  bool WarnOnce(const std::string& text);
+  // Counts once for each revision of the registered entry.
+  void RefuseFor(const std::string& key, int64_t Counts::*counter);
+  std::chrono::milliseconds RandomWait();  // Holds mutex_.
 
   const Options options_;
   TableCatalog::Handle catalog_handle_;
-  std::mt19937_64 random_{std::random_device{}()};  // Of the thread.
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
@@ -132,9 +162,9 @@ class FleetTables {
   bool awake_ = true;
   std::map<std::string, State> heads_;  // By key.
   std::map<std::string, Watched> classes_;
-  std::set<std::string> warned_;
   std::string outage_;
   Counts counts_;
+  std::mt19937_64 random_{std::random_device{}()};
   std::thread thread_;
 };
 

@@ -60,6 +60,7 @@ class Node {
   }
 
   void Start() {
+    registry_.Connect();
     fleet_ = std::make_unique<FleetTables>(FleetTables::Options{
         .registry = &registry_,
         .tables = &tables_,
@@ -67,13 +68,14 @@ class Node {
         .admission = &admission_,
         .accepted = &accepted_,
         .clock = &clock_,
+        .fleet = "/wavetune/",
         .node = name_,
         .trust = FleetTrust::Parse(trust_).value(),
         .key = key_ == 0 ? nullptr
                          : std::make_shared<SigningKey>(TestSigningKey(key_)),
         .jitter = std::chrono::milliseconds(1),
         .look_interval = std::chrono::milliseconds(20),
-        .warn = [](const std::string&) {}});
+    });
     ASSERT_TRUE(fleet_->Start().ok());
   }
   void Stop() { fleet_.reset(); }
@@ -254,28 +256,124 @@ TEST_F(FleetTablesTest, ARegistryThatWasRestoredGetsTheNewerHeadBack) {
   EXPECT_EQ(a->Serving(), second);
 }
 
-TEST_F(FleetTablesTest, WhatIsForgedOrNotTrustedIsRefusedEverywhere) {
+TEST_F(FleetTablesTest, WhatNobodySignedIsRefusedEverywhereAndWrittenOver) {
   const auto a = Join("a", 1);
-  const auto b = Join("b", 0, TrustIn({1}));
-  const std::string good = a->Profile(10);
-  ASSERT_TRUE(AllServe({a.get(), b.get()}, good));
+  const auto b = Join("b", 0);
+  const std::string served = a->Profile(10);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, served));
   const std::string key = HeadKey({.key = a->Key()});
-  const SignedHead head = ReadHead(key, Read(key)).value();
-  FleetHead forged = head.head;
-  forged.epoch = 9;
-  const std::string by_nobody = SignHead(forged, TestSigningKey(9));
+  const std::string good = Read(key);
+  FleetHead other = ReadHead(key, good)->head;
+  other.fleet = "/another/";
+  other.epoch = 9;
   int64_t refused = 0;
   for (const std::string& bytes :
-       {std::string("nonsense"), std::string(), by_nobody,
-        Read(key).substr(0, 40), SignHead(forged, TestSigningKey(2))}) {
+       {std::string("nonsense"), std::string(), good.substr(0, 40),
+        std::string(FleetTables::kMostHeadBytes + 1, 'x'),
+        SignHead(other, TestSigningKey(1))}) {
+    b->registry_.Disconnect();
     Write(key, bytes);
+    EXPECT_TRUE(Eventually([&] { return Read(key) == good; }));
+    b->registry_.Connect();
+    EXPECT_TRUE(Eventually([&] {
+      return a->fleet_->View().counts.refused_signature == refused + 1;
+    }));
     ++refused;
-    EXPECT_TRUE(Eventually(
-        [&] { return b->fleet_->View().counts.refused_signature == refused; }));
-    EXPECT_EQ(b->Serving(), good);
+    EXPECT_EQ(b->Serving(), served);
   }
-  EXPECT_THAT(b->fleet_->View().heads.at(0).behind,
+  EXPECT_EQ(a->fleet_->View().counts.restored, refused);
+}
+
+TEST_F(FleetTablesTest, WhatIsSignedByAStrangerIsRefusedAndStays) {
+  const auto a = Join("a", 1);
+  const std::string served = a->Profile(10);
+  const std::string key = HeadKey({.key = a->Key()});
+  ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
+  FleetHead forged = ReadHead(key, Read(key))->head;
+  forged.epoch = 9;
+  const std::string bytes = SignHead(forged, TestSigningKey(9));
+  Write(key, bytes);
+  ASSERT_TRUE(Eventually(
+      [&] { return a->fleet_->View().counts.refused_signature == 1; }));
+  EXPECT_THAT(a->fleet_->View().heads.at(0).behind,
               HasSubstr("not in this node's list"));
+  // Other nodes may know the key: nothing is written over it.
+  a->Profile(11);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(Read(key), bytes);
+  EXPECT_EQ(a->fleet_->View().counts.published, 1);
+  EXPECT_EQ(a->fleet_->View().counts.refused_signature, 1);
+}
+
+TEST_F(FleetTablesTest, WhatARevokedKeySignedIsReplaced) {
+  const auto a = Join("a", 1);
+  const std::string first = a->Profile(10);
+  const auto b = Join("b", 2);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
+  a->Stop();
+  b->Stop();
+  b->trust_ = TrustIn({2}) + "revoked " + TestSigningKey(1).public_key();
+  b->Start();
+  ASSERT_TRUE(Eventually(
+      [&] { return b->fleet_->View().counts.refused_signature == 1; }));
+  const std::string key = HeadKey({.key = b->Key()});
+  const std::string second = b->Profile(11);
+  ASSERT_TRUE(Eventually([&] {
+    const auto head = ReadHead(key, Read(key));
+    return head.ok() && head->head.digest == second;
+  }));
+  EXPECT_EQ(b->Serving(), second);
+  EXPECT_EQ(b->fleet_->View().counts.restored, 0);
+}
+
+// Nodes upgrade a kernel one after the other.
+TEST_F(FleetTablesTest, TwoVersionsOfAKernelDoNotFight) {
+  const auto a = Join("a", 1);
+  const std::string old = a->Profile(10);
+  ASSERT_TRUE(
+      Eventually([&] { return a->fleet_->View().counts.published == 1; }));
+  folder_.Write("kernels/copy/copy.cl", "edited source");
+  a->kernels_.Reload();
+  const auto b = Join("b", 2);
+  const std::string key = HeadKey({.key = b->Key()});
+  ASSERT_TRUE(AllServe({b.get()}, old));
+  const std::string edited = b->Profile(11);
+  ASSERT_NE(old, edited);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, edited))
+      << a->fleet_->View().heads.at(0).behind << " / "
+      << b->fleet_->View().heads.at(0).behind;
+  const std::string head = Read(key);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(Read(key), head);
+  EXPECT_EQ(a->fleet_->View().counts.published, 1);
+  EXPECT_EQ(b->fleet_->View().counts.published, 1);
+}
+
+TEST_F(FleetTablesTest, AnOwnTableIsPublishedOverOneThatCannotServe) {
+  const auto a = Join("a", 1);
+  a->Profile(10);
+  const std::string key = HeadKey({.key = a->Key()});
+  ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
+  FleetHead lost = ReadHead(key, Read(key))->head;
+  lost.digest = std::string(64, 'e');  // Nobody has its payload.
+  lost.epoch = 5;
+  Write(key, SignHead(lost, TestSigningKey(1)));
+  ASSERT_TRUE(Eventually(
+      [&] { return a->fleet_->View().counts.refused_payload == 1; }));
+  const std::string mine = a->Profile(11);
+  ASSERT_TRUE(Eventually([&] {
+    const auto head = ReadHead(key, Read(key));
+    return head.ok() && head->head.digest == mine && head->head.epoch == 6;
+  }));
+}
+
+TEST_F(FleetTablesTest, WhatIsRetiredHereIsSaidToBe) {
+  const auto a = Join("a", 1);
+  const auto b = Join("b", 0);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, a->Profile(10)));
+  ASSERT_TRUE(b->tables_.Retire(b->Key()).ok());
+  EXPECT_THAT(b->fleet_->View().heads.at(0).behind, HasSubstr("retired"));
+  EXPECT_THAT(a->fleet_->View().heads.at(0).behind, IsEmpty());
 }
 
 TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
@@ -326,6 +424,15 @@ TEST_F(FleetTablesTest, APinnedKernelIsBehindUntilItIsUnpinned) {
   EXPECT_TRUE(AllServe({b.get()}, second));
   EXPECT_TRUE(
       Eventually([&] { return b->fleet_->View().heads.at(0).behind.empty(); }));
+}
+
+TEST_F(FleetTablesTest, StopsWhileTheRegistryIsSilent) {
+  const auto a = Join("a", 1);
+  ASSERT_TRUE(Eventually([&] { return !a->Profile(10).empty(); }));
+  a->fleet_->Stop();
+  // A job promotes while the daemon stops.
+  EXPECT_NE(a->Profile(11), "");
+  EXPECT_EQ(a->fleet_->View().node, "a");
 }
 
 TEST_F(FleetTablesTest, WithoutAKeyNothingIsPublishedAndItSaysSo) {

@@ -10,7 +10,8 @@
 namespace wavetune::testing {
 
 inline FleetHead TestHead() {
-  return {.key = {"gemm", std::string(64, 'f'),
+  return {.fleet = "/wavetune/",
+          .key = {"gemm", std::string(64, 'f'),
                   "backend=cuda;arch=sm_90;mp=132", "driver=1.0"},
           .digest = std::string(64, 'd'),
           .epoch = 7,

@@ -65,7 +65,7 @@ absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
   if (trust.signers_.empty()) {
     return absl::InvalidArgumentError(
         "the list of trusted keys believes nobody: add a line for each node "
-        "that profiles (wavetune fleet key)");
+        "that profiles (docs/fleet.md)");
   }
   return trust;
 }
@@ -77,21 +77,24 @@ absl::StatusOr<FleetTrust> FleetTrust::Read(const std::string& path) {
   return trust;
 }
 
-absl::Status FleetTrust::Check(const SignedHead& head) const {
+absl::StatusOr<std::string> FleetTrust::Check(const SignedHead& head) const {
   const std::string key = absl::StrCat("key ", ShortDigest(head.public_key));
-  if (revoked_.contains(head.public_key))
+  if (IsRevoked(head.public_key))
     return absl::PermissionDeniedError(absl::StrCat(key, " is revoked"));
   const auto signer = signers_.find(head.public_key);
   if (signer == signers_.end()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(key, " is not in this node's list of trusted keys"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        key, ", which signs as node ", head.head.node,
+        ", is not in this node's list of trusted keys (--fleet-trust)"));
   }
+  const std::string& name = signer->second.name;
   for (const std::string& pattern : signer->second.classes) {
-    if (Matches(pattern, head.head.key.silicon_key)) return absl::OkStatus();
+    if (Matches(pattern, head.head.key.silicon_key))
+      return name.empty() ? head.head.node : name;
   }
   return absl::PermissionDeniedError(
-      absl::StrCat(key, " (", signer->second.name, ") may not sign for ",
-                   head.head.key.silicon_key));
+      absl::StrCat(key, " (", name, ") may not sign for ",
+                   head.head.key.silicon_key, " (--fleet-trust)"));
 }
 
 }  // namespace wavetune

@@ -1,10 +1,12 @@
 // FleetTrust: whose heads a node believes: a list of public keys and the
 // classes that each may sign for.
 //
-//   # key (64 hex digits)    classes: silicon keys with *, or * for all    name
-//   3d4017c3…                * node-1 92a009a9… backend=cuda;arch=sm_90;*
-//   node-2 revoked 5ebfae4f… node-3
+//   # key       silicon                    name
+//   3d4017c3…   *                          node-1
+//   92a009a9…   backend=cuda;arch=sm_90;*  node-2
+//   revoked 5ebfae4f…
 //
+// A silicon key is whole, or its beginning and '*'.
 // A key that is revoked is never believed, wherever else it stands. To rotate a
 // node's key, add the new one everywhere, give it to the node, then revoke the
 // old one.
@@ -34,9 +36,14 @@ class FleetTrust {
   // Errors: also as ReadOwnInputFile.
   static absl::StatusOr<FleetTrust> Read(const std::string& path);
 
-  // Errors: PERMISSION_DENIED where the head's key is not believed, is revoked,
-  // or may not sign for the class.
-  absl::Status Check(const SignedHead& head) const;
+  // Returns the name of who signed. Errors: PERMISSION_DENIED where the head's
+  // key is not believed, or may not sign for the class.
+  absl::StatusOr<std::string> Check(const SignedHead& head) const;
+
+  // Whether a key is revoked: what it signed counts nowhere.
+  bool IsRevoked(absl::string_view public_key) const {
+    return revoked_.contains(public_key);
+  }
 
  private:
   struct Signer {

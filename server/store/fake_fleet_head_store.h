@@ -12,19 +12,20 @@ namespace wavetune {
 
 class FakeFleetHeadStore : public FleetHeadStore {
  public:
-  absl::Status Put(absl::string_view key, absl::string_view bytes) override {
+  absl::Status Put(absl::string_view key,
+                   const StoredFleetHead& head) override {
     const std::lock_guard lock(mutex_);
-    heads_[std::string(key)] = std::string(bytes);
+    heads_[std::string(key)] = head;
     return absl::OkStatus();
   }
-  absl::StatusOr<std::map<std::string, std::string>> List() override {
+  absl::StatusOr<std::map<std::string, StoredFleetHead>> List() override {
     const std::lock_guard lock(mutex_);
     return heads_;
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::string> heads_;  // Guarded by mutex_.
+  std::map<std::string, StoredFleetHead> heads_;  // Guarded by mutex_.
 };
 
 }  // namespace wavetune

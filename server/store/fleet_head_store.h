@@ -7,6 +7,7 @@
 #ifndef WAVETUNE_SERVER_STORE_FLEET_HEAD_STORE_H_
 #define WAVETUNE_SERVER_STORE_FLEET_HEAD_STORE_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -16,17 +17,26 @@
 
 namespace wavetune {
 
+struct StoredFleetHead {
+  std::string bytes;         // As it was signed.
+  uint64_t table_epoch = 0;  // TableRecord::epoch of its table here.
+
+  friend bool operator==(const StoredFleetHead&,
+                         const StoredFleetHead&) = default;
+};
+
 class FleetHeadStore {
  public:
   virtual ~FleetHeadStore() = default;
 
-  // Keeps the bytes of a head by its key in the registry, in the place of those
-  // before. Synced. Errors: RESOURCE_EXHAUSTED on a full disk, INTERNAL on
-  // other I/O errors; then nothing changed.
-  virtual absl::Status Put(absl::string_view key, absl::string_view bytes) = 0;
+  // Keeps a head by its key in the registry, in the place of the one before.
+  // Synced. Errors: RESOURCE_EXHAUSTED on a full disk, INTERNAL on other I/O
+  // errors; then nothing changed.
+  virtual absl::Status Put(absl::string_view key,
+                           const StoredFleetHead& head) = 0;
 
   // Returns all, by key.
-  virtual absl::StatusOr<std::map<std::string, std::string>> List() = 0;
+  virtual absl::StatusOr<std::map<std::string, StoredFleetHead>> List() = 0;
 };
 
 }  // namespace wavetune

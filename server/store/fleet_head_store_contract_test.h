@@ -25,13 +25,14 @@ class FleetHeadStoreContractTest
 
 TEST_P(FleetHeadStoreContractTest, KeepsTheNewestOfEachKey) {
   EXPECT_THAT(store_->List().value(), IsEmpty());
-  const std::string bytes("\0\xff", 2);
-  ASSERT_TRUE(store_->Put("heads/a/gemm", "old").ok());
-  ASSERT_TRUE(store_->Put("heads/b/gemm", "other").ok());
-  ASSERT_TRUE(store_->Put("heads/a/gemm", bytes).ok());
+  const StoredFleetHead newest{std::string("\0\xff", 2), 7};
+  const StoredFleetHead other{"other", 1};
+  ASSERT_TRUE(store_->Put("heads/a/gemm", {"old", 3}).ok());
+  ASSERT_TRUE(store_->Put("heads/b/gemm", other).ok());
+  ASSERT_TRUE(store_->Put("heads/a/gemm", newest).ok());
   EXPECT_THAT(store_->List().value(),
-              UnorderedElementsAre(Pair("heads/a/gemm", bytes),
-                                   Pair("heads/b/gemm", "other")));
+              UnorderedElementsAre(Pair("heads/a/gemm", newest),
+                                   Pair("heads/b/gemm", other)));
 }
 
 }  // namespace wavetune::testing

@@ -23,25 +23,26 @@ absl::StatusOr<v1::StoredFleetHead> DecodeEntry(absl::string_view key,
 }  // namespace
 
 absl::Status RocksDbFleetHeadStore::Put(absl::string_view key,
-                                        absl::string_view bytes) {
-  v1::StoredFleetHead head;
-  head.set_format(kStoredFormat);
-  head.set_key(std::string(key));
-  head.set_head(std::string(bytes));
+                                        const StoredFleetHead& head) {
+  v1::StoredFleetHead stored;
+  stored.set_format(kStoredFormat);
+  stored.set_key(std::string(key));
+  stored.set_head(head.bytes);
+  stored.set_table_epoch(head.table_epoch);
   StoreBatch batch;
-  batch.Put(Family::kKernels, FleetHeadKey(key), SerializeStored(head));
+  batch.Put(Family::kKernels, FleetHeadKey(key), SerializeStored(stored));
   return database_->Write(batch, /*sync=*/true,
                           absl::StrCat("store the fleet's head ", key));
 }
 
-absl::StatusOr<std::map<std::string, std::string>>
+absl::StatusOr<std::map<std::string, StoredFleetHead>>
 RocksDbFleetHeadStore::List() {
   ASSIGN_OR_RETURN(const std::vector<v1::StoredFleetHead> stored,
                    database_->ReadAll<v1::StoredFleetHead>(
                        Family::kKernels, kFleetHeadPrefix, DecodeEntry));
-  std::map<std::string, std::string> heads;
+  std::map<std::string, StoredFleetHead> heads;
   for (const v1::StoredFleetHead& head : stored)
-    heads[head.key()] = head.head();
+    heads[head.key()] = {head.head(), head.table_epoch()};
   return heads;
 }
 

@@ -20,8 +20,8 @@ class RocksDbFleetHeadStore : public FleetHeadStore {
   explicit RocksDbFleetHeadStore(RocksDbDatabase* database)
       : database_(database) {}
 
-  absl::Status Put(absl::string_view key, absl::string_view bytes) override;
-  absl::StatusOr<std::map<std::string, std::string>> List() override;
+  absl::Status Put(absl::string_view key, const StoredFleetHead& head) override;
+  absl::StatusOr<std::map<std::string, StoredFleetHead>> List() override;
 
  private:
   RocksDbDatabase* const database_;

@@ -42,7 +42,7 @@ class FleetNode : public NodeFixture {
     AddKernel(kernel);
     WriteFile(Path("key"), kKey);
     EXPECT_EQ(::chmod(Path("key").c_str(), 0600), 0);
-    WriteFile(Path("trust"), std::string(kPublicKey) + " * all\n");
+    WriteFile(Path("trust"), std::string(kPublicKey) + " *\n");
   }
   void TestBody() override {}
 
@@ -120,7 +120,7 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   EXPECT_EQ(nodes[0]->Serving(), first);
   etcd.Start();
   EXPECT_TRUE(AllServe(nodes, second));
-  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("this node serves on"));
+  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("this node serves what it has"));
 }
 
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
@@ -142,6 +142,9 @@ TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
   };
   EXPECT_THAT(with({"--fleet-ca", trust}), HasSubstr("etcds://"));
   EXPECT_THAT(with({"--fleet-user", "me"}), HasSubstr("--fleet-password-file"));
+  EXPECT_THAT(with({"--fleet-user", "me", "--fleet-password-file", trust}),
+              HasSubstr("without TLS"));
+  EXPECT_THAT(said({"--fleet-trust", trust}), HasSubstr("--fleet itself"));
   ASSERT_EQ(::chmod(trust.c_str(), 0600), 0);
   EXPECT_THAT(with({"--fleet-key", trust}), HasSubstr("private key"));
   ASSERT_EQ(::chmod(node.Path("key").c_str(), 0644), 0);

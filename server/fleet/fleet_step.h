@@ -1,0 +1,51 @@
+// FleetStep: what a node does about one head of its fleet, as a function of
+// what the registry has, what the node has accepted, and what it promoted
+// itself since. No queue and no history: after a partition, a restart or a
+// restored backup the same facts lead to the same step.
+//
+// Thread safety: pure.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_STEP_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_STEP_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "server/fleet/fleet_head.h"
+
+namespace wavetune {
+
+// What the registry's entry is.
+enum class HeadVerdict {
+  kNone,     // There is none.
+  kGood,     // Signed by who may.
+  kBroken,   // No head at all, or one that nobody has signed or whose signer is
+             // revoked: as good as none, whoever sees it.
+  kForeign,  // Of a key that this node does not know, or of a later version:
+             // other nodes may know better, so it stays.
+};
+
+enum class FleetStep {
+  kNothing,
+  kAdopt,    // Serve what the registry's head names.
+  kPublish,  // Write this node's own table.
+  kRestore,  // Write the accepted head again.
+};
+
+struct HeadFacts {
+  HeadVerdict verdict = HeadVerdict::kNone;
+  std::optional<FleetHead> registered;  // Where it is good.
+  // Whether that cannot serve here, whatever is tried.
+  bool unusable = false;
+  std::optional<FleetHead> accepted;
+  bool own = false;  // The node has promoted a table since it accepted that.
+};
+
+// Cannot fail.
+FleetStep NextFleetStep(const HeadFacts& facts);
+
+// Returns the epoch of a head that follows all of these. Cannot fail.
+uint64_t NextFleetEpoch(const HeadFacts& facts);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_STEP_H_

@@ -1,0 +1,81 @@
+#include "server/fleet/fleet_step.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace wavetune {
+namespace {
+
+std::optional<FleetHead> Head(uint64_t epoch, char digest = 'd') {
+  return FleetHead{.digest = std::string(64, digest), .epoch = epoch};
+}
+
+TEST(FleetStepTest, FollowsFromWhatIsKnown) {
+  using enum HeadVerdict;
+  using enum FleetStep;
+  const struct {
+    const char* what;
+    HeadFacts facts;
+    FleetStep step;
+    FleetStep step_with_own;  // Where the node has promoted one since.
+  } cases[] = {
+      {"nothing at all", {}, kNothing, kPublish},
+      {"the first head",
+       {.verdict = kGood, .registered = Head(1)},
+       kAdopt,
+       kAdopt},
+      {"what was accepted",
+       {.verdict = kGood, .registered = Head(3), .accepted = Head(3)},
+       kNothing,
+       kPublish},
+      {"a newer one",
+       {.verdict = kGood, .registered = Head(4), .accepted = Head(3)},
+       kAdopt,
+       kAdopt},
+      {"a newer one that cannot serve",
+       {.verdict = kGood,
+        .registered = Head(4),
+        .unusable = true,
+        .accepted = Head(3)},
+       kAdopt,
+       kPublish},
+      {"another one of the same epoch",
+       {.verdict = kGood, .registered = Head(3, 'e'), .accepted = Head(3)},
+       kAdopt,
+       kAdopt},
+      {"an older one",
+       {.verdict = kGood, .registered = Head(2), .accepted = Head(3)},
+       kRestore,
+       kPublish},
+      {"none any more", {.accepted = Head(3)}, kRestore, kPublish},
+      {"what nobody signed",
+       {.verdict = kBroken, .accepted = Head(3)},
+       kRestore,
+       kPublish},
+      {"the same, and nothing accepted",
+       {.verdict = kBroken},
+       kNothing,
+       kPublish},
+      {"a stranger's",
+       {.verdict = kForeign, .accepted = Head(3)},
+       kNothing,
+       kNothing},
+  };
+  for (const auto& one : cases) {
+    HeadFacts facts = one.facts;
+    EXPECT_EQ(NextFleetStep(facts), one.step) << one.what;
+    facts.own = true;
+    EXPECT_EQ(NextFleetStep(facts), one.step_with_own) << one.what;
+  }
+}
+
+TEST(FleetStepTest, AnEpochFollowsAllThatAreKnown) {
+  EXPECT_EQ(NextFleetEpoch({}), 1u);
+  EXPECT_EQ(NextFleetEpoch({.registered = Head(2), .accepted = Head(7)}), 8u);
+  EXPECT_EQ(NextFleetEpoch({.registered = Head(9), .accepted = Head(7)}), 10u);
+}
+
+}  // namespace
+}  // namespace wavetune
