@@ -1,5 +1,7 @@
 #include "server/fleet/etcd/etcd_connection.h"
 
+#include <algorithm>
+#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -18,8 +20,11 @@ constexpr size_t kMaxPemBytes = 1 << 20;
 // etcd takes pings every 5 s as it is installed.
 constexpr int kPingMs = 10000;
 constexpr int kPingTimeoutMs = 5000;
-// A listing is one message.
-constexpr int kMaxAnswerBytes = 256 << 20;
+// Listings come in pages; what a watch tells at once and is larger ends the
+// stream, and is listed.
+constexpr int kMaxAnswerBytes = 16 << 20;
+constexpr std::chrono::milliseconds kConnectStep{50};
+constexpr std::chrono::seconds kEndTimeout{1};
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
     const EtcdOptions& options) {
@@ -56,8 +61,26 @@ bool IsOfMember(const grpc::Status& status) {
 }
 
 bool IsOldToken(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAUTHENTICATED &&
-         absl::StrContains(status.error_message(), "invalid auth token");
+  const std::string& said = status.error_message();
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return absl::StrContains(said, "invalid auth token");
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      // Rights have changed; or users are asked for since a moment ago.
+      return absl::StrContains(said, "revision of auth store is old") ||
+             absl::StrContains(said, "user name is empty");
+    default:
+      return false;
+  }
+}
+
+absl::Status WasStopped() {
+  return absl::UnavailableError("this node has ended its connection to etcd");
+}
+
+void AddToken(const std::optional<std::string>& token,
+              grpc::ClientContext* context) {
+  if (token && !token->empty()) context->AddMetadata("token", *token);
 }
 
 // etcd's answer, and what to do about it.
@@ -92,9 +115,11 @@ absl::Status ToStatus(const grpc::Status& status) {
       return absl::OutOfRangeError(said);
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return absl::ResourceExhaustedError(
-          absl::StrCat(said,
-                       ": compact and defragment it, then disarm its alarm "
-                       "(docs/fleet.md)"));
+          absl::StrContains(said, "database space exceeded")
+              ? absl::StrCat(said,
+                             ": compact and defragment it, then disarm its "
+                             "alarm (docs/fleet.md, etcd)")
+              : said);
     default:
       return absl::UnavailableError(said);
   }
@@ -115,14 +140,48 @@ absl::StatusOr<std::unique_ptr<EtcdConnection>> EtcdConnection::Create(
     const EtcdOptions& options) {
   if (options.endpoints.empty())
     return absl::InvalidArgumentError("etcd needs an endpoint");
+  for (const std::string& endpoint : options.endpoints)
+    RETURN_IF_ERROR(CheckEtcdEndpoint(endpoint));
   ASSIGN_OR_RETURN(auto credentials, CredentialsFor(options));
+  // Not all nodes come to the first member.
+  EtcdOptions shuffled = options;
+  std::shuffle(shuffled.endpoints.begin(), shuffled.endpoints.end(),
+               std::mt19937_64(std::random_device{}()));
   return std::unique_ptr<EtcdConnection>(
-      new EtcdConnection(options, std::move(credentials)));
+      new EtcdConnection(std::move(shuffled), std::move(credentials)));
 }
 
 EtcdConnection::EtcdConnection(
     EtcdOptions options, std::shared_ptr<grpc::ChannelCredentials> credentials)
     : options_(std::move(options)), credentials_(std::move(credentials)) {}
+
+EtcdConnection::Context::Context(EtcdConnection* connection)
+    : connection_(connection) {
+  const std::lock_guard lock(connection_->mutex_);
+  connection_->contexts_.insert(this);
+  if (connection_->stopped_) TryCancel();
+}
+
+EtcdConnection::Context::~Context() {
+  const std::lock_guard lock(connection_->mutex_);
+  connection_->contexts_.erase(this);
+}
+
+void EtcdConnection::Shutdown() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  for (grpc::ClientContext* const context : contexts_) context->TryCancel();
+}
+
+bool EtcdConnection::Stopped() {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+std::optional<std::string> EtcdConnection::Token() {
+  const std::lock_guard lock(mutex_);
+  return token_;
+}
 
 std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
   const std::lock_guard lock(mutex_);
@@ -132,6 +191,8 @@ std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingTimeoutMs);
+    // A watch that nothing happens to is pinged for ever.
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
     const std::string& endpoint = options_.endpoints[endpoint_];
     stubs_ = std::make_shared<EtcdStubs>(
@@ -143,22 +204,29 @@ std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
 void EtcdConnection::MoveOn(const std::shared_ptr<EtcdStubs>& failed) {
   const std::lock_guard lock(mutex_);
   if (stubs_ != failed) return;
+  // A connection of the only one is kept. One that cannot be made is tried
+  // anew by the next call: gRPC would wait, and work on it only now and then.
+  const grpc_connectivity_state state = failed->channel->GetState(false);
+  if (options_.endpoints.size() == 1 &&
+      (state == GRPC_CHANNEL_READY || state == GRPC_CHANNEL_IDLE)) {
+    return;
+  }
   stubs_ = nullptr;
   endpoint_ = (endpoint_ + 1) % options_.endpoints.size();
 }
 
-absl::Status EtcdConnection::AwaitConnected(EtcdStubs& stubs) const {
+absl::Status EtcdConnection::AwaitConnected(EtcdStubs& stubs) {
   const auto deadline = system_clock::now() + options_.call_timeout;
   while (true) {
     const grpc_connectivity_state state = stubs.channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||
-        !stubs.channel->WaitForStateChange(state, deadline)) {
-      break;
-    }
+    const auto now = system_clock::now();
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || now >= deadline) break;
+    if (Stopped()) return WasStopped();
+    stubs.channel->WaitForStateChange(state, now + kConnectStep);
   }
   // Only a call says why.
-  grpc::ClientContext context;
+  Context context(this);
   context.set_deadline(system_clock::now() + std::chrono::seconds(1));
   etcdserverpb::AuthenticateResponse ignored;
   const grpc::Status why = stubs.auth->Authenticate(&context, {}, &ignored);
@@ -167,24 +235,21 @@ absl::Status EtcdConnection::AwaitConnected(EtcdStubs& stubs) const {
   return absl::UnavailableError("it does not answer");
 }
 
-void EtcdConnection::Prepare(grpc::ClientContext* context) {
-  const std::lock_guard lock(mutex_);
-  if (!token_.empty()) context->AddMetadata("token", token_);
-}
-
-absl::Status EtcdConnection::Authenticate(EtcdStubs& stubs) {
+absl::Status EtcdConnection::Authenticate(
+    EtcdStubs& stubs, const std::optional<std::string>& old) {
+  const std::lock_guard authenticating(authenticating_);
+  if (Token() != old) return absl::OkStatus();
   etcdserverpb::AuthenticateRequest request;
   request.set_name(options_.user);
   request.set_password(options_.password);
   etcdserverpb::AuthenticateResponse response;
-  grpc::ClientContext context;
+  Context context(this);
   context.set_deadline(system_clock::now() + options_.call_timeout);
   const grpc::Status status =
       stubs.auth->Authenticate(&context, request, &response);
-  // An etcd that asks for no user is no obstacle.
-  if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION)
-    return absl::OkStatus();
-  RETURN_IF_ERROR(ToStatus(status));
+  // An etcd that asks for no user is no obstacle, and answers nothing.
+  if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION)
+    RETURN_IF_ERROR(ToStatus(status));
   const std::lock_guard lock(mutex_);
   token_ = response.token();
   return absl::OkStatus();
@@ -194,20 +259,16 @@ absl::Status EtcdConnection::CallOnce(EtcdStubs& stubs,
                                       const Function& function,
                                       grpc::Status* answer) {
   RETURN_IF_ERROR(AwaitConnected(stubs));
-  bool has_token = false;
-  {
-    const std::lock_guard lock(mutex_);
-    has_token = !token_.empty();
-  }
-  if (!options_.user.empty() && !has_token)
-    RETURN_IF_ERROR(Authenticate(stubs));
+  const bool has_user = !options_.user.empty();
+  if (has_user && !Token()) RETURN_IF_ERROR(Authenticate(stubs, std::nullopt));
   for (const bool again : {false, true}) {
-    grpc::ClientContext context;
+    Context context(this);
     context.set_deadline(system_clock::now() + options_.call_timeout);
-    Prepare(&context);
+    const std::optional<std::string> token = Token();
+    AddToken(token, &context);
     *answer = function(stubs, &context);
-    if (again || options_.user.empty() || !IsOldToken(*answer)) break;
-    RETURN_IF_ERROR(Authenticate(stubs));
+    if (again || !has_user || !IsOldToken(*answer)) break;
+    RETURN_IF_ERROR(Authenticate(stubs, token));
   }
   return absl::OkStatus();
 }
@@ -215,12 +276,14 @@ absl::Status EtcdConnection::CallOnce(EtcdStubs& stubs,
 absl::Status EtcdConnection::Call(Retry retry, const Function& function) {
   std::vector<std::string> failures;
   for (size_t tried = 0; tried < options_.endpoints.size(); ++tried) {
+    if (Stopped()) break;
     const std::shared_ptr<EtcdStubs> stubs = Current();
     grpc::Status answer;
     const absl::Status called = CallOnce(*stubs, function, &answer);
     if (!called.ok() && called.code() != absl::StatusCode::kUnavailable)
       return called;  // The user is refused.
     if (called.ok() && !IsOfMember(answer)) return ToStatus(answer);
+    if (Stopped()) break;
     failures.push_back(absl::StrCat(
         stubs->endpoint, ": ",
         called.ok() ? answer.error_message() : std::string(called.message())));
@@ -228,14 +291,16 @@ absl::Status EtcdConnection::Call(Retry retry, const Function& function) {
     // It may have happened: whoever asked looks.
     if (called.ok() && retry == Retry::kNo) break;
   }
+  if (Stopped()) return WasStopped();
   return absl::UnavailableError(
       absl::StrCat("etcd does not answer (is it there, and is it ",
-                   options_.tls ? "with" : "without",
-                   " TLS?): ", absl::StrJoin(failures, "; ")));
+                   options_.tls ? "with TLS, of an authority that is named here"
+                                : "without TLS",
+                   "?): ", absl::StrJoin(failures, "; ")));
 }
 
 absl::StatusOr<std::shared_ptr<EtcdStubs>> EtcdConnection::BeginStream(
-    grpc::ClientContext* context) {
+    Context* context) {
   // Finds a member that answers, and a token that it takes.
   RETURN_IF_ERROR(
       Call(Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* call) {
@@ -246,15 +311,30 @@ absl::StatusOr<std::shared_ptr<EtcdStubs>> EtcdConnection::BeginStream(
         etcdserverpb::RangeResponse response;
         return stubs.kv->Range(call, request, &response);
       }));
-  Prepare(context);
+  AddToken(Token(), context);
   context->AddMetadata("hasleader", "true");
   return Current();
 }
 
 absl::Status EtcdConnection::EndOf(const std::shared_ptr<EtcdStubs>& stubs,
                                    const grpc::Status& status) {
+  if (Stopped()) return WasStopped();
   if (IsOfMember(status)) MoveOn(stubs);
   return ToStatus(status);
+}
+
+void EtcdConnection::CallAtEnd(const Function& function) {
+  std::shared_ptr<EtcdStubs> stubs;
+  {
+    const std::lock_guard lock(mutex_);
+    stubs = stubs_;
+  }
+  if (stubs == nullptr || stubs->channel->GetState(false) != GRPC_CHANNEL_READY)
+    return;
+  grpc::ClientContext context;
+  context.set_deadline(system_clock::now() + kEndTimeout);
+  AddToken(Token(), &context);
+  const grpc::Status ignored = function(*stubs, &context);
 }
 
 }  // namespace wavetune

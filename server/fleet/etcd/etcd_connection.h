@@ -1,7 +1,8 @@
 // EtcdConnection: calls of an etcd cluster, one of whose members answers.
 //
-// One member is used until it fails, then the next. Where the cluster asks for
-// a user, the token is fetched, and fetched anew when it has expired.
+// One member is used until it fails, then the next; each node begins with
+// another one. Where the cluster asks for a user, the token is fetched, and
+// fetched anew when it has expired or the users' rights have changed.
 //
 //   etcdserverpb::RangeResponse response;
 //   RETURN_IF_ERROR(connection.Call(
@@ -9,7 +10,9 @@
 //         return stubs.kv->Range(context, request, &response);
 //       }));
 //
-// Deadlines are gRPC's. Includes gRPC. Thread safety: thread-safe.
+// Each call of a member has the options' time. Includes gRPC.
+//
+// Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_FLEET_ETCD_ETCD_CONNECTION_H_
 #define WAVETUNE_SERVER_FLEET_ETCD_ETCD_CONNECTION_H_
 
@@ -20,6 +23,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,47 +55,74 @@ class EtcdConnection {
   using Function =
       std::function<grpc::Status(EtcdStubs&, grpc::ClientContext*)>;
 
-  // Errors: INVALID_ARGUMENT for endpoints that are no "host:port"; as
-  // ReadTlsFiles. Connects with the first call.
+  // A context that Shutdown cancels. Ends before the connection.
+  class Context : public grpc::ClientContext {
+   public:
+    explicit Context(EtcdConnection* connection);
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+   private:
+    EtcdConnection* const connection_;
+  };
+
+  // Connects with the first call, so whether etcd is there, and takes the
+  // user, is said then. Errors: INVALID_ARGUMENT for no endpoint, or one that
+  // is no "host:port"; as ReadTlsFiles.
   static absl::StatusOr<std::unique_ptr<EtcdConnection>> Create(
       const EtcdOptions& options);
 
   // Calls until a member answers, each once. Errors: the answer, as a status
-  // with what to do; UNAVAILABLE naming every endpoint where none answers.
+  // with what to do; UNAVAILABLE naming every endpoint where none answers, or
+  // after Shutdown.
   absl::Status Call(Retry retry, const Function& function);
 
   // Returns the stubs of a member that is connected, and prepares `context`
   // for a stream of it (no deadline), which ends when the member loses sight of
   // the others. Errors: as Call.
-  absl::StatusOr<std::shared_ptr<EtcdStubs>> BeginStream(
-      grpc::ClientContext* context);
+  absl::StatusOr<std::shared_ptr<EtcdStubs>> BeginStream(Context* context);
 
   // Returns what a call of `stubs` ended with, as Call would; where it is the
   // member that failed, the next one is used from now on.
   absl::Status EndOf(const std::shared_ptr<EtcdStubs>& stubs,
                      const grpc::Status& status);
 
+  // Ends the calls that wait and the streams; later ones fail at once.
+  void Shutdown();
+
+  // Calls the member in use where it is connected, also after Shutdown, and
+  // waits a second at most: what it ends with is of no matter.
+  void CallAtEnd(const Function& function);
+
  private:
   EtcdConnection(EtcdOptions options,
                  std::shared_ptr<grpc::ChannelCredentials> credentials);
 
   std::shared_ptr<EtcdStubs> Current();
-  // Uses the next member, where `failed` is still the current one.
+  // Uses the next member, where `failed` is still the current one; a connection
+  // of the only one is kept.
   void MoveOn(const std::shared_ptr<EtcdStubs>& failed);
   // Waits until the member is connected. Errors: UNAVAILABLE with the reason.
-  absl::Status AwaitConnected(EtcdStubs& stubs) const;
+  absl::Status AwaitConnected(EtcdStubs& stubs);
   absl::Status CallOnce(EtcdStubs& stubs, const Function& function,
                         grpc::Status* answer);
-  absl::Status Authenticate(EtcdStubs& stubs);
-  void Prepare(grpc::ClientContext* context);
+  // Fetches a token, where there is no other than `old` meanwhile.
+  absl::Status Authenticate(EtcdStubs& stubs,
+                            const std::optional<std::string>& old);
+  std::optional<std::string> Token();
+  bool Stopped();
 
   const EtcdOptions options_;
   const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  std::mutex authenticating_;  // Held while a token is fetched; before mutex_.
   std::mutex mutex_;
   // Guarded by mutex_.
   size_t endpoint_ = 0;
   std::shared_ptr<EtcdStubs> stubs_;
-  std::string token_;
+  std::optional<std::string> token_;  // Empty: etcd asks for no user.
+  bool stopped_ = false;
+  std::set<grpc::ClientContext*> contexts_;
 };
 
 }  // namespace wavetune

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,9 +10,8 @@
 #include "base/status_macros.h"
 
 namespace wavetune {
-namespace {
 
-absl::Status CheckEndpoint(absl::string_view endpoint) {
+absl::Status CheckEtcdEndpoint(absl::string_view endpoint) {
   const size_t colon = endpoint.rfind(':');
   uint32_t port = 0;
   if (colon == absl::string_view::npos || colon == 0 ||
@@ -26,8 +24,6 @@ absl::Status CheckEndpoint(absl::string_view endpoint) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<EtcdOptions> ParseEtcdUrl(absl::string_view url) {
   EtcdOptions options;
@@ -53,7 +49,7 @@ absl::StatusOr<EtcdOptions> ParseEtcdUrl(absl::string_view url) {
     rest = rest.substr(0, slash);
   }
   for (const absl::string_view endpoint : absl::StrSplit(rest, ',')) {
-    RETURN_IF_ERROR(CheckEndpoint(endpoint));
+    RETURN_IF_ERROR(CheckEtcdEndpoint(endpoint));
     options.endpoints.emplace_back(endpoint);
   }
   return options;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -26,6 +27,9 @@ struct EtcdOptions {
   // How long the registry believes that a node lives that it does not hear of.
   std::chrono::seconds session_ttl{30};
 };
+
+// Errors: INVALID_ARGUMENT where `endpoint` is no "host:port".
+absl::Status CheckEtcdEndpoint(absl::string_view endpoint);
 
 // Returns the options of "etcd://host:port[,host:port…][/prefix]", or of
 // "etcds://…", which is with TLS. Errors: INVALID_ARGUMENT saying what is

@@ -1,7 +1,9 @@
 #include "server/fleet/etcd/etcd_registry.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
@@ -13,9 +15,17 @@ namespace {
 
 using Retry = EtcdConnection::Retry;
 
+constexpr int64_t kPageEntries = 500;
+
 FleetEntry ToEntry(const mvccpb::KeyValue& kv, absl::string_view root) {
   return {std::string(absl::StripPrefix(kv.key(), root)), kv.value(),
           kv.mod_revision()};
+}
+
+// Whether gRPC refused an answer for its size.
+bool IsTooLarge(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) &&
+         absl::StrContains(status.message(), "larger than max");
 }
 
 }  // namespace
@@ -35,6 +45,13 @@ EtcdRegistry::EtcdRegistry(const EtcdOptions& options,
       watches_(connection_.get(), root_,
                [this](const std::string& prefix) { return List(prefix); }) {}
 
+EtcdRegistry::~EtcdRegistry() { Stop(); }
+
+void EtcdRegistry::Stop() {
+  watches_.Stop();
+  connection_->Shutdown();
+}
+
 absl::StatusOr<FleetEntry> EtcdRegistry::Get(absl::string_view key) {
   etcdserverpb::RangeRequest request;
   request.set_key(absl::StrCat(root_, key));
@@ -53,14 +70,31 @@ absl::StatusOr<FleetListing> EtcdRegistry::List(absl::string_view prefix) {
   etcdserverpb::RangeRequest request;
   request.set_key(begin);
   request.set_range_end(EndOfPrefix(begin));
-  etcdserverpb::RangeResponse response;
-  RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.kv->Range(context, request, &response);
-      }));
-  FleetListing listing{.revision = response.header().revision()};
-  for (const mvccpb::KeyValue& kv : response.kvs())
-    listing.entries.push_back(ToEntry(kv, root_));
+  request.set_limit(kPageEntries);
+  FleetListing listing;
+  etcdserverpb::RangeResponse page;
+  do {
+    const absl::Status status = connection_->Call(
+        Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+          return stubs.kv->Range(context, request, &page);
+        });
+    if (IsTooLarge(status) && request.limit() > 1) {
+      request.set_limit(std::max<int64_t>(1, request.limit() / 8));
+      page.set_more(true);
+      continue;
+    }
+    // Its revision was compacted between two pages: another may succeed.
+    if (absl::IsOutOfRange(status))
+      return absl::UnavailableError(status.message());
+    RETURN_IF_ERROR(status);
+    for (const mvccpb::KeyValue& kv : page.kvs())
+      listing.entries.push_back(ToEntry(kv, root_));
+    // All pages are of the first one's moment.
+    if (listing.revision == 0) listing.revision = page.header().revision();
+    request.set_revision(listing.revision);
+    if (page.kvs_size() > 0)
+      request.set_key(page.kvs(page.kvs_size() - 1).key() + '\0');
+  } while (page.more());
   return listing;
 }
 

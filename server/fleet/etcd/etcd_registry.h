@@ -1,13 +1,14 @@
 // EtcdRegistry: the fleet's registry in etcd v3.
 //
-//   ASSIGN_OR_RETURN(EtcdOptions options,
-//   ParseEtcdUrl("etcd://10.0.0.1:2379")); ASSIGN_OR_RETURN(auto registry,
-//   EtcdRegistry::Create(options));
+//   ASSIGN_OR_RETURN(auto options, ParseEtcdUrl("etcd://10.0.0.1:2379"));
+//   ASSIGN_OR_RETURN(auto registry, EtcdRegistry::Create(options));
 //
 // Stubs are generated from etcd's own protos
 // (server/fleet/etcd/CMakeLists.txt).
 //
-// Thread safety: thread-safe. Has two threads: of the session and of watches.
+// Thread safety: thread-safe. Has a thread of watches, and one of the session
+// from the first call on that needs one: a write that is of the session before
+// etcd has granted it is FAILED_PRECONDITION.
 #ifndef WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 #define WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 
@@ -32,7 +33,9 @@ class EtcdRegistry : public FleetRegistry {
   static absl::StatusOr<std::unique_ptr<EtcdRegistry>> Create(
       const EtcdOptions& options);
 
-  void Stop() override {}
+  ~EtcdRegistry() override;  // As Stop; then the session ends.
+
+  void Stop() override;
   absl::StatusOr<FleetEntry> Get(absl::string_view key) override;
   absl::StatusOr<FleetListing> List(absl::string_view prefix) override;
   absl::StatusOr<int64_t> Commit(

@@ -2,19 +2,71 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <fstream>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "server/fleet/etcd/test_etcd.h"
 #include "server/fleet/fleet_registry_contract_test.h"
+#include "tests/lib/freezing_relay.h"
+#include "tests/lib/test_authority.h"
 
 namespace wavetune::testing {
 namespace {
 
+using std::chrono::steady_clock;
 using ::testing::HasSubstr;
+
+// Takes connections on loopback and says `answer` to each, if any.
+class OtherServer {
+ public:
+  explicit OtherServer(std::string answer = "")
+      : listening_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    auto* const plain = reinterpret_cast<sockaddr*>(&at);
+    EXPECT_EQ(bind(listening_, plain, size), 0);
+    EXPECT_EQ(listen(listening_, 16), 0);
+    EXPECT_EQ(getsockname(listening_, plain, &size), 0);
+    endpoint_ = "127.0.0.1:" + std::to_string(ntohs(at.sin_port));
+    if (answer.empty()) return;
+    thread_ = std::thread([this, answer = std::move(answer)] {
+      while (true) {
+        const int peer = accept(listening_, nullptr, nullptr);
+        if (peer < 0) return;
+        send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
+        close(peer);
+      }
+    });
+  }
+  ~OtherServer() {
+    shutdown(listening_, SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+    close(listening_);
+  }
+  const std::string& endpoint() const { return endpoint_; }
+
+ private:
+  const int listening_;
+  std::string endpoint_;
+  std::thread thread_;
+};
+
+uint16_t Port(const std::string& endpoint) {
+  return static_cast<uint16_t>(
+      std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+}
 
 class EtcdUnderTest : public FleetUnderTest {
  public:
@@ -48,6 +100,46 @@ class EtcdRegistryTest : public ::testing::Test {
   }
   static absl::Status Commit(FleetRegistry& node, const std::string& value) {
     return node.Commit({{.key = "heads/a", .value = value}}).status();
+  }
+  // Calls of it wait for minutes, and its lease lasts as long.
+  static std::unique_ptr<EtcdRegistry> JoinPatiently(const std::string& url) {
+    EtcdOptions options = ParseEtcdUrl(url).value();
+    options.session_ttl = std::chrono::minutes(10);
+    options.call_timeout = std::chrono::minutes(10);
+    return EtcdRegistry::Create(options).value();
+  }
+  // A call that waits ends, later ones fail, and the node goes, all at once.
+  static void ExpectStops(std::unique_ptr<EtcdRegistry> node) {
+    auto waits = std::async(std::launch::async,
+                            [&] { return node->Get("heads/a").status(); });
+    EXPECT_EQ(waits.wait_for(std::chrono::milliseconds(200)),
+              std::future_status::timeout);
+    const auto began = steady_clock::now();
+    node->Stop();
+    const absl::Status ended = waits.get();
+    EXPECT_TRUE(absl::IsUnavailable(ended)) << ended;
+    const absl::Status later = Commit(*node, "1");
+    EXPECT_TRUE(absl::IsUnavailable(later)) << later;
+    node.reset();
+    EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(30));
+  }
+  // Has etcd ask for users: root:secret, and node:open for what is ours.
+  static void AskForUsers(const TestEtcd& etcd) {
+    etcd.Etcdctl({"user", "add", "root:secret"});
+    etcd.Etcdctl({"user", "grant-role", "root", "root"});
+    etcd.Etcdctl({"user", "add", "node:open"});
+    etcd.Etcdctl({"role", "add", "wavetune"});
+    etcd.Etcdctl({"role", "grant-permission", "wavetune", "--prefix=true",
+                  "readwrite", "/wavetune/"});
+    etcd.Etcdctl({"user", "grant-role", "node", "wavetune"});
+    etcd.Etcdctl({"auth", "enable"});
+  }
+
+  // Writes a file for an etcd or a node to read; returns its path.
+  std::string WriteFile(const std::string& name, const std::string& text) {
+    std::string path = etcd_.folder() + "/" + name;
+    std::ofstream(path) << text;
+    return path;
   }
 
   TestEtcd etcd_;
@@ -93,7 +185,7 @@ TEST_F(EtcdRegistryTest, ACompactedRevisionIsListedAnew) {
   etcd_.Start();
   for (const char* const value : {"2", "3", "4"})
     etcd_.Etcdctl({"put", "/wavetune/heads/a", value});
-  const auto revision = node->List("heads/")->revision;
+  const auto revision = Join(etcd_.url())->List("heads/")->revision;
   etcd_.Etcdctl({"compact", std::to_string(revision)});
   EXPECT_TRUE(follower.Sees({{"heads/a", "4"}}));
 }
@@ -114,16 +206,28 @@ TEST_F(EtcdRegistryTest, ARestoredBackupIsListedAnew) {
   EXPECT_TRUE(follower.Sees({{"heads/a", "5"}}));
 }
 
+TEST_F(EtcdRegistryTest, ABackupThatHasOvertakenIsListedAnew) {
+  etcd_.Start();
+  const auto node = Join(etcd_.url());
+  FleetFollower follower(node.get(), "heads/");
+  ASSERT_TRUE(Commit(*node, "1").ok());
+  const std::string backup = etcd_.folder() + "/backup";
+  etcd_.Etcdctl({"snapshot", "save", backup});
+  ASSERT_TRUE(node->Commit({{.key = "heads/b", .value = "2"}}).ok());
+  ASSERT_TRUE(follower.Sees({{"heads/a", "1"}, {"heads/b", "2"}}));
+  // Before the node comes back, more has happened than it had seen.
+  TestEtcd restored;
+  restored.Restore(backup);
+  restored.Etcdctl({"put", "/wavetune/heads/a", "3"});
+  for (int i = 0; i < 5; ++i) restored.Etcdctl({"put", "/other", "x"});
+  restored.Etcdctl({"snapshot", "save", backup + "2"});
+  etcd_.Restore(backup + "2");
+  EXPECT_TRUE(follower.Sees({{"heads/a", "3"}}));
+}
+
 TEST_F(EtcdRegistryTest, AUserIsNeededWhereEtcdAsksForOne) {
   etcd_.Start();
-  etcd_.Etcdctl({"user", "add", "root:secret"});
-  etcd_.Etcdctl({"user", "grant-role", "root", "root"});
-  etcd_.Etcdctl({"user", "add", "node:open"});
-  etcd_.Etcdctl({"role", "add", "wavetune"});
-  etcd_.Etcdctl({"role", "grant-permission", "wavetune", "--prefix=true",
-                 "readwrite", "/wavetune/"});
-  etcd_.Etcdctl({"user", "grant-role", "node", "wavetune"});
-  etcd_.Etcdctl({"auth", "enable"});
+  AskForUsers(etcd_);
   const absl::Status nobody = Commit(*Join(etcd_.url()), "1");
   EXPECT_TRUE(absl::IsUnauthenticated(nobody)) << nobody;
   EXPECT_THAT(std::string(nobody.message()), HasSubstr("asks for a user"));
@@ -145,6 +249,170 @@ TEST_F(EtcdRegistryTest, AUserIsNeededWhereEtcdAsksForOne) {
       Commit(*EtcdRegistry::Create(options).value(), "1");
   EXPECT_TRUE(absl::IsPermissionDenied(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()), HasSubstr("readwrite"));
+}
+
+TEST_F(EtcdRegistryTest, ATokenOfOldRightsIsFetchedAnew) {
+  // Tokens of this kind name the revision of the rights.
+  const std::string secret = WriteFile("secret", "a secret of etcd's own");
+  TestEtcd etcd({"--auth-token=jwt,sign-method=HS256,priv-key=" + secret});
+  etcd.Start();
+  EtcdOptions options = ParseEtcdUrl(etcd.url()).value();
+  options.user = "node";
+  options.password = "open";
+  const auto node = EtcdRegistry::Create(options).value();
+  EXPECT_TRUE(Commit(*node, "0").ok());  // It does not ask yet.
+  AskForUsers(etcd);
+  EXPECT_TRUE(Commit(*node, "1").ok());
+  etcd.Etcdctl({"--user=root:secret", "role", "grant-permission", "wavetune",
+                "--prefix=true", "readwrite", "/more/"});
+  std::vector<std::future<absl::Status>> calls;
+  calls.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    calls.push_back(std::async(std::launch::async,
+                               [&] { return node->Get("heads/a").status(); }));
+  }
+  for (auto& call : calls) {
+    const absl::Status status = call.get();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  FleetFollower follower(node.get(), "heads/");
+  EXPECT_TRUE(follower.Sees({{"heads/a", "1"}}));
+}
+
+TEST_F(EtcdRegistryTest, StopEndsWhatWaitsForASilentEtcd) {
+  const OtherServer a;
+  const OtherServer b;
+  const OtherServer c;
+  auto node = JoinPatiently("etcd://" + a.endpoint() + "," + b.endpoint() +
+                            "," + c.endpoint());
+  EXPECT_FALSE(node->HasSession());
+  const auto watch = node->Watch(
+      "heads/", [](const FleetNews& news) { ADD_FAILURE() << news.status; });
+  const auto began = steady_clock::now();
+  node->Stop();
+  EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(30));
+  ExpectStops(JoinPatiently("etcd://" + a.endpoint() + "," + b.endpoint()));
+}
+
+TEST_F(EtcdRegistryTest, StopEndsWhatWaitsForAnAnswer) {
+  etcd_.Start();
+  FreezingRelay relay(Port(etcd_.endpoint()));
+  auto node = JoinPatiently("etcd://" + relay.address());
+  EXPECT_TRUE(Commit(*node, "1").ok());
+  relay.Freeze();
+  ExpectStops(std::move(node));
+}
+
+TEST_F(EtcdRegistryTest, AnOrderlyEndEndsTheSession) {
+  etcd_.Start();
+  auto node = JoinPatiently(etcd_.url());
+  const std::vector<FleetWrite> writes = {
+      {.key = "nodes/a", .value = "here", .of_session = true}};
+  absl::Status bound = node->Commit(writes).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(bound)) << bound;  // Not begun yet.
+  for (int i = 0; i < 600 && absl::IsFailedPrecondition(bound); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    bound = node->Commit(writes).status();
+  }
+  ASSERT_TRUE(bound.ok()) << bound;
+  node->Stop();
+  EXPECT_TRUE(Join(etcd_.url())->Get("nodes/a").ok());
+  node.reset();
+  EXPECT_TRUE(absl::IsNotFound(Join(etcd_.url())->Get("nodes/a").status()));
+}
+
+TEST_F(EtcdRegistryTest, ANodeThatBindsNothingHasNoLease) {
+  etcd_.Start();
+  const auto node = Join(etcd_.url());
+  FleetFollower follower(node.get(), "heads/");
+  EXPECT_TRUE(Commit(*node, "1").ok());
+  EXPECT_TRUE(follower.Sees({{"heads/a", "1"}}));
+  EXPECT_THAT(etcd_.Etcdctl({"lease", "list"}), HasSubstr("found 0 leases"));
+}
+
+TEST_F(EtcdRegistryTest, LongListingsComeInPages) {
+  etcd_.Start();
+  const auto node = Join(etcd_.url());
+  constexpr size_t kEntries = 1100;
+  std::vector<FleetWrite> writes;
+  for (size_t i = 0; i < kEntries; ++i) {
+    writes.push_back(
+        {.key = "many/" + std::to_string(10000 + i), .value = "x"});
+    if (writes.size() < FleetRegistry::kMaxWrites && i + 1 < kEntries) continue;
+    ASSERT_TRUE(node->Commit(writes).ok());
+    writes.clear();
+  }
+  const auto many = node->List("many/");
+  ASSERT_TRUE(many.ok()) << many.status();
+  ASSERT_EQ(many->entries.size(), kEntries);
+  for (size_t i = 0; i < kEntries; ++i)
+    EXPECT_EQ(many->entries[i].key, "many/" + std::to_string(10000 + i));
+
+  // More bytes than one answer may have.
+  const std::string most(FleetRegistry::kMaxValueBytes, 'x');
+  for (int i = 10; i < 30; ++i) {
+    ASSERT_TRUE(
+        node->Commit({{.key = "large/" + std::to_string(i), .value = most}})
+            .ok());
+  }
+  const auto large = node->List("large/");
+  ASSERT_TRUE(large.ok()) << large.status();
+  EXPECT_EQ(large->entries.size(), 20u);
+}
+
+TEST_F(EtcdRegistryTest, AFullEtcdSaysWhatToDo) {
+  TestEtcd etcd({"--quota-backend-bytes=2000000"});
+  etcd.Start();
+  const auto node = Join(etcd.url());
+  const std::string most(FleetRegistry::kMaxValueBytes, 'x');
+  absl::Status full;
+  for (int i = 0; i < 200 && full.ok(); ++i) full = Commit(*node, most);
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_THAT(std::string(full.message()), HasSubstr("compact"));
+  // As docs/fleet.md has it.
+  const auto revision = node->List("heads/")->revision;
+  etcd.Etcdctl({"compact", std::to_string(revision)});
+  etcd.Etcdctl({"defrag"});
+  etcd.Etcdctl({"alarm", "disarm"});
+  EXPECT_TRUE(Commit(*node, "1").ok());
+}
+
+TEST_F(EtcdRegistryTest, WhatIsNoEtcdIsSaid) {
+  const OtherServer web("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const absl::Status refused = Commit(*Join("etcd://" + web.endpoint()), "1");
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(web.endpoint()));
+}
+
+TEST_F(EtcdRegistryTest, TlsIsAsBothSidesHaveIt) {
+  const TestAuthority ours("ours");
+  const TestAuthority::Identity identity = ours.Issue({"IP:127.0.0.1"});
+  TestEtcd etcd({"--cert-file=" + WriteFile("cert", identity.cert),
+                 "--key-file=" + WriteFile("key", identity.key)},
+                "https");
+  etcd.Start();
+  const absl::Status without = Commit(*Join(etcd.url()), "1");
+  EXPECT_TRUE(absl::IsUnavailable(without)) << without;
+  EXPECT_THAT(std::string(without.message()), HasSubstr("without TLS?"));
+
+  EtcdOptions options = ParseEtcdUrl("etcds://" + etcd.endpoint()).value();
+  options.ca = WriteFile("foreign", TestAuthority("foreign").cert());
+  const absl::Status foreign =
+      Commit(*EtcdRegistry::Create(options).value(), "1");
+  EXPECT_TRUE(absl::IsUnavailable(foreign)) << foreign;
+  EXPECT_THAT(std::string(foreign.message()), HasSubstr("authority"));
+
+  options.ca = WriteFile("ca", ours.cert());
+  const absl::Status with = Commit(*EtcdRegistry::Create(options).value(), "1");
+  EXPECT_TRUE(with.ok()) << with;
+}
+
+TEST(EtcdOptionsTest, EndpointsAreCheckedAtTheStart) {
+  for (const std::vector<std::string>& bad :
+       {std::vector<std::string>{}, {"a:1", "b"}, {"unix:/run/etcd"}}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        EtcdRegistry::Create({.endpoints = bad}).status()));
+  }
 }
 
 TEST(EtcdOptionsTest, ReadsUrls) {

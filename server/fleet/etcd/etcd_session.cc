@@ -1,6 +1,6 @@
 #include "server/fleet/etcd/etcd_session.h"
 
-#include <algorithm>
+#include <random>
 #include <utility>
 
 #include "base/backoff.h"
@@ -26,7 +26,7 @@ class EtcdSession::Handle : public FleetRegistry::WatchHandle {
 };
 
 EtcdSession::EtcdSession(EtcdConnection* connection, std::chrono::seconds ttl)
-    : connection_(connection), ttl_(ttl), thread_([this] { Run(); }) {}
+    : connection_(connection), ttl_(ttl) {}
 
 EtcdSession::~EtcdSession() {
   {
@@ -34,12 +34,18 @@ EtcdSession::~EtcdSession() {
     stopping_ = true;
   }
   changed_.notify_all();
+  if (!thread_.joinable()) return;
   thread_.join();
   Revoke();
 }
 
+void EtcdSession::Start() {
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+}
+
 int64_t EtcdSession::lease() {
   const std::lock_guard lock(mutex_);
+  Start();
   return steady_clock::now() < lives_until_ ? lease_ : 0;
 }
 
@@ -47,7 +53,14 @@ std::unique_ptr<FleetRegistry::WatchHandle> EtcdSession::OnBegin(
     FleetRegistry::SessionListener listener) {
   // Not while others are told: it would miss that session, or hear it twice.
   const std::lock_guard telling(telling_);
-  if (lease() != 0) listener();
+  bool begun = false;
+  {
+    const std::lock_guard lock(mutex_);
+    Start();
+    begun = lease_ != 0;
+  }
+  // Also one that may have ended: where it has not, it does not begin anew.
+  if (begun) listener();
   const std::lock_guard lock(mutex_);
   return std::make_unique<Handle>(
       this, listeners_.Add([listener = std::move(listener)](const int64_t&) {
@@ -56,7 +69,13 @@ std::unique_ptr<FleetRegistry::WatchHandle> EtcdSession::OnBegin(
 }
 
 void EtcdSession::Run() {
-  Backoff backoff(std::chrono::milliseconds(100), ttl_ / 3);
+  using std::chrono::milliseconds;
+  const milliseconds longest = milliseconds(ttl_) / 3;
+  Backoff backoff(milliseconds(100), longest);
+  // Nodes that were started at once do not stay together.
+  std::mt19937_64 random(std::random_device{}());
+  std::uniform_int_distribution<milliseconds::rep> waits(
+      longest.count() * 4 / 5, longest.count());
   while (true) {
     bool begins = false;
     {
@@ -64,8 +83,7 @@ void EtcdSession::Run() {
       begins = lease_ == 0;
     }
     const absl::Status status = begins ? Begin() : KeepAlive();
-    std::chrono::milliseconds wait = ttl_;
-    wait /= 3;
+    milliseconds wait(waits(random));
     if (status.ok()) {
       backoff.Reset();
     } else {
@@ -136,13 +154,12 @@ absl::Status EtcdSession::KeepAlive() {
 
 void EtcdSession::Revoke() {
   etcdserverpb::LeaseRevokeRequest request;
-  request.set_id(lease());
+  request.set_id(lease_);
   if (request.id() == 0) return;
   etcdserverpb::LeaseRevokeResponse response;
-  const absl::Status ignored = connection_->Call(
-      Retry::kNo, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.lease->LeaseRevoke(context, request, &response);
-      });
+  connection_->CallAtEnd([&](EtcdStubs& stubs, grpc::ClientContext* context) {
+    return stubs.lease->LeaseRevoke(context, request, &response);
+  });
 }
 
 }  // namespace wavetune

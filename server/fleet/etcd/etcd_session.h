@@ -24,13 +24,15 @@ namespace wavetune {
 
 class EtcdSession {
  public:
-  // `connection` outlives the session. Begins at once, on a thread.
+  // `connection` outlives the session. The lease begins, on a thread, with the
+  // first call of lease() or OnBegin: nodes without a need have none.
   EtcdSession(EtcdConnection* connection, std::chrono::seconds ttl);
-  ~EtcdSession();  // Ends the lease, where etcd answers.
+  ~EtcdSession();  // Ends the lease, where etcd answers within a second.
 
-  // Returns the lease; 0 where it may have ended.
+  // Returns the lease; 0 where it may have ended, or has not begun yet.
   int64_t lease();
 
+  // Tells `listener` of each lease, of the present one at once.
   std::unique_ptr<FleetRegistry::WatchHandle> OnBegin(
       FleetRegistry::SessionListener listener);
 
@@ -39,6 +41,8 @@ class EtcdSession {
 
   class Handle;
 
+  // Starts the thread, where it does not run. Holds mutex_.
+  void Start();
   void Run();
   // One step: begins a lease, or keeps the one that there is.
   absl::Status Begin();
@@ -57,7 +61,7 @@ class EtcdSession {
   int64_t lease_ = 0;
   Time lives_until_;
   Listeners<int64_t> listeners_;  // Of the lease.
-  std::thread thread_;
+  std::thread thread_;            // Begun under mutex_.
 };
 
 }  // namespace wavetune

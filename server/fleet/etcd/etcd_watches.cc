@@ -48,12 +48,14 @@ EtcdWatches::EtcdWatches(EtcdConnection* connection, std::string root,
       thread_([this] { Run(); }) {}
 
 EtcdWatches::~EtcdWatches() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    Interrupt();
-  }
+  Stop();
   thread_.join();
+}
+
+void EtcdWatches::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  Interrupt();
 }
 
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdWatches::Add(
@@ -74,12 +76,16 @@ void EtcdWatches::Interrupt() {
 
 void EtcdWatches::Tell(Subscription& subscription, const FleetNews& news) {
   const std::lock_guard telling(subscription.telling);
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+  }
+  subscription.out = !news.status.ok();
   if (!subscription.ended) subscription.listener(news);
 }
 
 void EtcdWatches::Run() {
   Backoff backoff(kFirstWait, kLongestWait);
-  bool out = false;  // Subscriptions know of an outage.
   while (true) {
     Subscriptions subscriptions;
     {
@@ -92,15 +98,12 @@ void EtcdWatches::Run() {
     }
     bool answered = false;
     const absl::Status status = Serve(subscriptions, &answered);
-    if (answered) {
-      out = false;
-      backoff.Reset();
-    }
+    if (answered) backoff.Reset();
     if (status.ok()) continue;
-    if (!out) {
-      for (const auto& one : subscriptions) Tell(*one, {.status = status});
+    for (const auto& one : subscriptions) {
+      one->next_revision = 0;
+      if (!one->out) Tell(*one, {.status = status});
     }
-    out = true;
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, backoff.Next(),
                       [this] { return stopping_ || other_wanted_; });
@@ -108,7 +111,7 @@ void EtcdWatches::Run() {
   }
 }
 
-absl::Status EtcdWatches::ListAnew(Subscription& subscription) const {
+absl::Status EtcdWatches::ListAnew(Subscription& subscription) {
   ASSIGN_OR_RETURN(const FleetListing listing, list_(subscription.prefix));
   FleetNews news{.whole = true, .revision = listing.revision};
   for (const FleetEntry& entry : listing.entries)
@@ -123,7 +126,7 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
   for (const auto& one : subscriptions) {
     if (one->next_revision == 0) RETURN_IF_ERROR(ListAnew(*one));
   }
-  grpc::ClientContext context;
+  EtcdConnection::Context context(connection_);
   ASSIGN_OR_RETURN(const std::shared_ptr<EtcdStubs> stubs,
                    connection_->BeginStream(&context));
   {
@@ -146,7 +149,9 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
   absl::Status taken;
   etcdserverpb::WatchResponse response;
   while (taken.ok() && stream->Read(&response)) {
-    *answered = true;
+    // A watch that is refused is no answer, though it is called created.
+    *answered = *answered || !response.events().empty() ||
+                (response.created() && !response.canceled());
     const auto index = static_cast<size_t>(response.watch_id() - 1);
     if (index < subscriptions.size()) {
       taken = Take(response, *subscriptions[index]);
@@ -160,30 +165,26 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
   {
     const std::lock_guard lock(mutex_);
     stream_ = nullptr;
-    if (other_wanted_) return absl::OkStatus();
+    const bool cancelled = end.error_code() == grpc::StatusCode::CANCELLED;
+    if (other_wanted_ && taken.ok() && cancelled) return absl::OkStatus();
   }
-  // A revision that etcd does not know: the next stream begins with a listing.
-  if (absl::IsOutOfRange(taken)) return absl::OkStatus();
+  if (absl::IsOutOfRange(taken)) {  // Not an outage.
+    for (const auto& one : subscriptions) one->next_revision = 0;
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(taken);
   const absl::Status ended = connection_->EndOf(stubs, end);
   return ended.ok() ? absl::UnavailableError("etcd ended the watch") : ended;
 }
 
 absl::Status EtcdWatches::Take(const etcdserverpb::WatchResponse& response,
-                               Subscription& subscription) const {
+                               Subscription& subscription) {
   if (response.canceled()) {
     if (response.compact_revision() == 0) {
       return absl::UnavailableError(
           absl::StrCat("etcd ended a watch: ", response.cancel_reason()));
     }
-    subscription.next_revision = 0;
     return absl::OutOfRangeError("compacted");
-  }
-  // One that was restored from a backup counts from an earlier revision.
-  if (response.created() &&
-      response.header().revision() < subscription.next_revision - 1) {
-    subscription.next_revision = 0;
-    return absl::OutOfRangeError("restored");
   }
   if (response.events().empty() && !response.created()) return absl::OkStatus();
   // Without entries it says that an outage is over.

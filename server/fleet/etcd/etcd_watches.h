@@ -1,8 +1,10 @@
 // EtcdWatches: every watch of a node on one stream, which a thread reads.
 //
-// Each begins with a listing and goes on from its revision, also after an
-// outage, so that nothing is missed. Where etcd does not know that revision any
-// more (compacted, or restored from a backup), there is another listing.
+// Each begins with a listing and goes on from its revision, so that nothing is
+// missed; also where it is interrupted for another subscription.
+// A stream that fails begins with listings anew: an etcd that was restored from
+// a backup meanwhile counts from an earlier revision, and may have come past
+// ours again. So does one whose revision etcd has compacted.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_FLEET_ETCD_ETCD_WATCHES_H_
@@ -35,6 +37,9 @@ class EtcdWatches {
   EtcdWatches(EtcdConnection* connection, std::string root, ListFunction list);
   ~EtcdWatches();  // After every handle.
 
+  // Tells nothing more, and ends the stream.
+  void Stop();
+
   std::unique_ptr<FleetRegistry::WatchHandle> Add(
       std::string prefix, FleetRegistry::Listener listener);
 
@@ -46,19 +51,20 @@ class EtcdWatches {
     bool ended = false;  // Guarded by telling.
     // Of the thread alone.
     int64_t next_revision = 0;  // 0: it needs a listing.
+    bool out = false;           // It was told of an outage last.
   };
   using Subscriptions = std::vector<std::shared_ptr<Subscription>>;
   class Handle;
 
   void Run();
   // Until the stream ends; OK where another is wanted at once. Sets `answered`
-  // where etcd did.
+  // where a watch began or had news.
   absl::Status Serve(const Subscriptions& subscriptions, bool* answered);
-  absl::Status ListAnew(Subscription& subscription) const;
+  absl::Status ListAnew(Subscription& subscription);
   // OK: read on. Errors: why the stream is of no use any more.
   absl::Status Take(const etcdserverpb::WatchResponse& response,
-                    Subscription& subscription) const;
-  static void Tell(Subscription& subscription, const FleetNews& news);
+                    Subscription& subscription);
+  void Tell(Subscription& subscription, const FleetNews& news);
   // Ends the stream, where there is one. Holds mutex_.
   void Interrupt();
 
