@@ -279,7 +279,7 @@ absl::Status EtcdConnection::Call(Retry retry, const Function& function) {
     if (Stopped()) break;
     const std::shared_ptr<EtcdStubs> stubs = Current();
     grpc::Status answer;
-    const absl::Status called = CallOnce(*stubs, function, &answer);
+    absl::Status called = CallOnce(*stubs, function, &answer);
     if (!called.ok() && called.code() != absl::StatusCode::kUnavailable)
       return called;  // The user is refused.
     if (called.ok() && !IsOfMember(answer)) return ToStatus(answer);

@@ -37,8 +37,7 @@ namespace wavetune {
 
 // What one member offers.
 struct EtcdStubs {
-  EtcdStubs(std::string endpoint,
-            const std::shared_ptr<grpc::Channel>& channel);
+  EtcdStubs(std::string at, const std::shared_ptr<grpc::Channel>& given);
 
   const std::string endpoint;
   const std::shared_ptr<grpc::Channel> channel;
