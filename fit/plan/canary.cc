@@ -148,17 +148,20 @@ class PairSelection {
     return std::any_of(pairs_.begin(), pairs_.end(),
                        [&](const CanaryPair& p) { return p.item == item; });
   }
+  // Leaves room for what is measured beside the pairs.
+  void Reserve(size_t measurements) { reserved_ = measurements; }
   std::vector<CanaryPair> pairs() && { return std::move(pairs_); }
 
  private:
   bool HasRoomFor(const CanaryPair& pair) const {
-    return pairs_.size() < limits_.pairs &&
+    return pairs_.size() + reserved_ < limits_.measurements &&
            time_us_ + pair.before.device_time_us <= limits_.device_time_us;
   }
 
   const CanaryLimits limits_;
   std::vector<CanaryPair> pairs_;
   std::set<Problem> problems_;
+  size_t reserved_ = 0;
   double time_us_ = 0;
 };
 
@@ -389,6 +392,9 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
       if (one.pair.item == item) selection.Take(one.pair);
     }
   }
+  selection.Reserve(static_cast<size_t>(std::count_if(
+      verification.begin(), verification.end(),
+      [&](const MeasureItem& item) { return !selection.Has(item); })));
   auto regimes = ByRegime(std::move(known));
   std::map<std::tuple<size_t, int, int>, int> used;
   for (bool took = true; took;) {

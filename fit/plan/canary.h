@@ -51,13 +51,15 @@ struct CanaryPair {
 };
 
 struct CanaryLimits {
-  size_t pairs = 64;  // Those of the verification included.
+  // Of pairs and the rest of the verification together.
+  size_t measurements = 64;
   // Of the samples before, together: a canary takes seconds.
   double device_time_us = 5e6;
 };
 
 // Returns which pairs to measure anew: those of `verification` that were
-// measured before, then of the portfolio, by turns from each regime of the
+// measured before (the rest of it is measured beside them, and has its room),
+// then of the portfolio, by turns from each regime of the
 // table, over its members, waves and loops. Short ones first. Deterministic;
 // cannot fail: empty where nothing was measured before.
 std::vector<CanaryPair> PlanCanary(const CanaryInput& input,

@@ -312,19 +312,7 @@ DriftJob::Plan DriftJob::MakePlan() const {
   plan.verification = services_.profiling.plan_verification(
       input, incumbent_.comparable()->table(), nullptr);
   const CanaryInput known{.table = incumbent_.comparable(), .before = before_};
-  const std::set<std::pair<Configuration, Problem>> measured = [&] {
-    std::set<std::pair<Configuration, Problem>> pairs;
-    for (const Sample& s : before_) pairs.emplace(s.configuration, s.problem);
-    return pairs;
-  }();
-  std::vector<MeasureItem> fresh;
-  for (const MeasureItem& item : plan.verification.items) {
-    if (!measured.contains({item.configuration, item.problem})) {
-      fresh.push_back(item);
-    }
-  }
-  CanaryLimits limits;
-  limits.pairs = kMostSamples - std::min(kMostSamples, fresh.size());
+  const CanaryLimits limits{.measurements = kMostSamples};
   plan.pairs = PlanCanary(known, plan.verification.items, limits);
   for (const CanaryPair& pair : plan.pairs) plan.items.push_back(pair.item);
   for (const MeasureItem& item : plan.verification.items) {
