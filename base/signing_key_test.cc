@@ -11,19 +11,13 @@
 #include "absl/strings/escaping.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/signing_keys.h"
 #include "tests/lib/test_authority.h"
 
 namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
-
-// Of RFC 8032, 7.1, test 2: the secret key as PKCS #8, its public key, and the
-// signature of the byte 72.
-constexpr char kKey[] =
-    "-----BEGIN PRIVATE KEY-----\n"
-    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
-    "-----END PRIVATE KEY-----\n";
 
 class SigningKeyTest : public ::testing::Test {
  protected:
@@ -45,11 +39,11 @@ class SigningKeyTest : public ::testing::Test {
 };
 
 TEST_F(SigningKeyTest, SignsWhatOthersVerify) {
-  Write(kKey);
+  Write(testing::kSigningKeyPem);
   const auto key = SigningKey::Read(path_);
   ASSERT_TRUE(key.ok()) << key.status();
-  EXPECT_EQ(key->public_key(),
-            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+  EXPECT_EQ(key->public_key(), testing::kSigningPublicKey);
+  // Of the byte 72.
   EXPECT_EQ(absl::BytesToHexString(key->Sign("r")),
             "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
             "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00");
@@ -77,7 +71,7 @@ TEST_F(SigningKeyTest, RefusesOtherKeysAndOpenFiles) {
   const auto other = SigningKey::Read(path_).status();
   EXPECT_TRUE(absl::IsInvalidArgument(other));
   EXPECT_THAT(std::string(other.message()), HasSubstr("openssl genpkey"));
-  Write(kKey);
+  Write(testing::kSigningKeyPem);
   ASSERT_EQ(::chmod(path_.c_str(), 0644), 0);
   const auto open = SigningKey::Read(path_).status();
   EXPECT_TRUE(absl::IsPermissionDenied(open));

@@ -7,7 +7,7 @@ check_format() {
 }
 
 # Configures build/dev and generates what sources include.
-prepare_dev() { scripts/build.sh dev wavetune_proto_code wavetune_proto_lite_code; }
+prepare_dev() { scripts/build.sh dev wavetune_proto_code wavetune_proto_lite_code wavetune_etcd_code; }
 
 # Those of the files on standard input that are compiled, in the dev build.
 compiled_files() {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_test_support.h"
 #include "server/fleet/fleet_trust.h"
@@ -98,14 +99,14 @@ TEST_F(FleetHeadTest, TrustIsByKeyAndClass) {
     EXPECT_TRUE(trust.ok()) << trust.status();
     return trust.ok() ? trust->Check(one).status() : trust.status();
   };
-  EXPECT_TRUE(check("# who\n" + key + " * node-1  # all\n\n").ok());
+  EXPECT_TRUE(check(absl::StrCat("# who\n", key, " * node-1  # all\n\n")).ok());
   EXPECT_TRUE(check(key + "\tbackend=cuda;*\r\n").ok());
-  EXPECT_TRUE(check(key + " " + head_.key.silicon_key).ok());
-  EXPECT_TRUE(check(key + " backend=opencl;*\n" + key + " *").ok());
+  EXPECT_TRUE(check(absl::StrCat(key, " ", head_.key.silicon_key)).ok());
+  EXPECT_TRUE(check(absl::StrCat(key, " backend=opencl;*\n", key, " *")).ok());
   for (const std::string& list :
        {other + " * node-2", key + " backend=opencl;* node-1",
-        key + " * node-1\nrevoked " + key,
-        "revoked " + key + "\n" + key + " *\n" + other + " *"}) {
+        absl::StrCat(key, " * node-1\nrevoked ", key),
+        absl::StrCat("revoked ", key, "\n", key, " *\n", other, " *")}) {
     EXPECT_TRUE(absl::IsPermissionDenied(check(list))) << list;
   }
   EXPECT_THAT(std::string(check(key + " x node-1").message()),
@@ -122,7 +123,7 @@ TEST_F(FleetHeadTest, AListThatIsWrongSaysWhere) {
   for (const std::string& line :
        {key, std::string("abc * node"), key.substr(1) + " *",
         std::string("revoked"), std::string("revoked abc")}) {
-    const auto wrong = FleetTrust::Parse(key + " *\n" + line);
+    const auto wrong = FleetTrust::Parse(absl::StrCat(key, " *\n", line));
     EXPECT_TRUE(absl::IsInvalidArgument(wrong.status())) << line;
     EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("line 2"));
   }

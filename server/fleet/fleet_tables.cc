@@ -400,7 +400,7 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
   } else {
     RETURN_IF_ERROR(blob.status());
   }
-  const absl::Status committed = options_.registry->Commit(writes).status();
+  absl::Status committed = options_.registry->Commit(writes).status();
   if (!absl::IsAborted(committed)) return committed;
   // Another node was ahead. The watch may have told so before, or miss it.
   const auto now = options_.registry->Get(key);

@@ -93,8 +93,8 @@ class MemoryStore {
 // told to.
 class FaultyFileSystem : public rocksdb::FileSystemWrapper {
  public:
-  explicit FaultyFileSystem(std::shared_ptr<rocksdb::FileSystem> base)
-      : rocksdb::FileSystemWrapper(std::move(base)) {}
+  explicit FaultyFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base)
+      : rocksdb::FileSystemWrapper(base) {}
 
   const char* Name() const override { return "FaultyFileSystem"; }
   // Making and writing files fails with `status` where their names end so.

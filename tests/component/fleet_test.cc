@@ -11,19 +11,12 @@
 #include "gtest/gtest.h"
 #include "server/fleet/etcd/test_etcd.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/signing_keys.h"
 
 namespace wavetune::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-// The key of RFC 8032, 7.1, test 2.
-constexpr char kKey[] =
-    "-----BEGIN PRIVATE KEY-----\n"
-    "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"
-    "-----END PRIVATE KEY-----\n";
-constexpr char kPublicKey[] =
-    "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";
 
 // One of several nodes of a test.
 class FleetNode : public NodeFixture {
@@ -40,9 +33,9 @@ class FleetNode : public NodeFixture {
 
   explicit FleetNode(const std::string& kernel = "repeats") {
     AddKernel(kernel);
-    WriteFile(Path("key"), kKey);
+    WriteFile(Path("key"), kSigningKeyPem);
     EXPECT_EQ(::chmod(Path("key").c_str(), 0600), 0);
-    WriteFile(Path("trust"), std::string(kPublicKey) + " *\n");
+    WriteFile(Path("trust"), std::string(kSigningPublicKey) + " *\n");
   }
   void TestBody() override {}
 
@@ -120,7 +113,8 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   EXPECT_EQ(nodes[0]->Serving(), first);
   etcd.Start();
   EXPECT_TRUE(AllServe(nodes, second));
-  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("this node serves what it has"));
+  EXPECT_THAT(nodes[0]->Log("daemon"),
+              HasSubstr("this node serves what it has"));
 }
 
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
