@@ -38,6 +38,7 @@ DeviceHost::~DeviceHost() {
   CancelAll();
   thread_.request_stop();
   thread_.join();
+  EndWarmUp();  // It uses members that are destroyed before it.
 }
 
 DeviceFacts DeviceHost::facts() const {
