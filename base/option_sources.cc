@@ -186,6 +186,17 @@ std::map<std::string, std::string> OptionSources::Values() const {
   return values;
 }
 
+void DeclareLogOptions(CLI::App& app, std::string* level, std::string* format) {
+  app.add_option("--log-level", *level, "debug, info, warning or error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->capture_default_str();
+  app.add_option("--log-format", *format,
+                 "text, or json: an object a line with time, level, component "
+                 "and message")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
 ConfigChange CompareConfig(const std::map<std::string, std::string>& before,
                            const std::map<std::string, std::string>& now,
                            const std::vector<std::string>& reloadable) {

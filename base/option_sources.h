@@ -86,6 +86,10 @@ class OptionSources {
   bool check_ = false;
 };
 
+// Declares the options of a service's log, --log-level and --log-format: what
+// ParseLogLevel and ParseLogFormat take. The texts have the defaults.
+void DeclareLogOptions(CLI::App& app, std::string* level, std::string* format);
+
 // The names of the options whose values differ.
 struct ConfigChange {
   std::vector<std::string> taken;        // Now in use.

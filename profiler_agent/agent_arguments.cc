@@ -214,15 +214,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
       ->check(NumberIn(0.001, 86400))
       ->capture_default_str();
   app.add_flag(kEndWithStdin, arguments.end_with_stdin, kEndWithStdinHelp);
-  app.add_option("--log-level", arguments.log_level,
-                 "debug, info, warning or error")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
-      ->capture_default_str();
-  app.add_option("--log-format", arguments.log_format,
-                 "text, or json: an object a line with time, level, component "
-                 "and message")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+  DeclareLogOptions(app, &arguments.log_level, &arguments.log_format);
 
   CLI::App* compile = app.add_subcommand(
       "compile",

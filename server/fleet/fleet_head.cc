@@ -73,10 +73,10 @@ std::string HeadsPrefix(absl::string_view fleet_class) {
   return absl::StrCat("heads/", fleet_class, "/");
 }
 
-std::string HeadKey(const FleetHead& head) {
+std::string HeadKey(const ProfileKey& key) {
   return absl::StrCat(
-      HeadsPrefix(FleetClass(head.key.silicon_key, head.key.environment_key)),
-      head.key.kernel);
+      HeadsPrefix(FleetClass(key.silicon_key, key.environment_key)),
+      key.kernel);
 }
 
 std::string BlobKey(absl::string_view digest) {
@@ -114,9 +114,9 @@ absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
   }
   SignedHead head{FromProto(content), message.public_key()};
   // One of another class or kernel, put where it does not belong.
-  if (HeadKey(head.head) != key) {
-    return absl::DataLossError(
-        absl::StrCat("the head at ", key, " belongs at ", HeadKey(head.head)));
+  if (HeadKey(head.head.key) != key) {
+    return absl::DataLossError(absl::StrCat("the head at ", key, " belongs at ",
+                                            HeadKey(head.head.key)));
   }
   return head;
 }

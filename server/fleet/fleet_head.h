@@ -1,9 +1,9 @@
 // FleetHead: which table a class of devices serves for a kernel, as the fleet
 // has it: signed by the node that measured it.
 //
-//   registry.Commit({{.key = HeadKey(head), .value = SignHead(head, key)}});
-//   ASSIGN_OR_RETURN(SignedHead got, ReadHead(entry.value));
-//   RETURN_IF_ERROR(trust.Check(got));
+//   registry.Commit({{.key = HeadKey(head.key), .value = SignHead(head,
+//   key)}}); ASSIGN_OR_RETURN(SignedHead got, ReadHead(entry.key,
+//   entry.value)); RETURN_IF_ERROR(trust.Check(got));
 //
 // Includes protobuf. Thread safety: plain values and pure functions.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_
@@ -53,7 +53,7 @@ std::string FleetClass(absl::string_view silicon_key,
 // Returns keys in the registry: of all heads of a class, of one of them, and of
 // a payload. Cannot fail.
 std::string HeadsPrefix(absl::string_view fleet_class);
-std::string HeadKey(const FleetHead& head);
+std::string HeadKey(const ProfileKey& key);
 std::string BlobKey(absl::string_view digest);
 
 // Returns the bytes of a signed head. Cannot fail.

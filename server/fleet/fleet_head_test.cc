@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 class FleetHeadTest : public ::testing::Test {
  protected:
   absl::Status Refusal(const std::string& bytes) const {
-    return ReadHead(HeadKey(head_), bytes).status();
+    return ReadHead(HeadKey(head_.key), bytes).status();
   }
 
   const FleetHead head_ = TestHead();
@@ -27,16 +27,17 @@ class FleetHeadTest : public ::testing::Test {
 };
 
 TEST_F(FleetHeadTest, IsReadAsItWasSigned) {
-  const auto read = ReadHead(HeadKey(head_), bytes_);
+  const auto read = ReadHead(HeadKey(head_.key), bytes_);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->head, head_);
   EXPECT_EQ(read->public_key, key_.public_key());
 }
 
 TEST_F(FleetHeadTest, KeysAreOfClassAndKernel) {
-  EXPECT_EQ(HeadKey(head_), HeadsPrefix(FleetClass(head_.key.silicon_key,
-                                                   head_.key.environment_key)) +
-                                "gemm");
+  EXPECT_EQ(HeadKey(head_.key),
+            HeadsPrefix(
+                FleetClass(head_.key.silicon_key, head_.key.environment_key)) +
+                "gemm");
   EXPECT_NE(FleetClass("a", "bc"), FleetClass("ab", "c"));
   EXPECT_EQ(FleetClass("a", "b").size(), 16u);
   EXPECT_EQ(BlobKey("12"), "blobs/12");
@@ -48,7 +49,7 @@ TEST_F(FleetHeadTest, AnyChangeIsRefused) {
   for (size_t i = 0; i < bytes_.size(); ++i) {
     std::string changed = bytes_;
     changed[i] ^= 1;
-    const auto read = ReadHead(HeadKey(head_), changed);
+    const auto read = ReadHead(HeadKey(head_.key), changed);
     EXPECT_FALSE(read.ok()) << i;
   }
 }
@@ -91,7 +92,7 @@ TEST_F(FleetHeadTest, ALaterFormatSaysWhatToUpgrade) {
 }
 
 TEST_F(FleetHeadTest, TrustIsByKeyAndClass) {
-  const SignedHead one = ReadHead(HeadKey(head_), bytes_).value();
+  const SignedHead one = ReadHead(HeadKey(head_.key), bytes_).value();
   const std::string key = key_.public_key();
   const std::string other = TestSigningKey(2).public_key();
   const auto check = [&](const std::string& list) {

@@ -177,53 +177,54 @@ FleetTables::OwnTables FleetTables::FindOwnTables() const {
   OwnTables own;
   for (const ServingTable& table : options_.tables->snapshot()->tables) {
     if (!IsOwn(table.record)) continue;
-    TableRecord& newest = own[HeadKey({.key = table.record.key})];
+    TableRecord& newest = own[HeadKey(table.record.key)];
     if (table.record.epoch > newest.epoch) newest = table.record;
   }
   return own;
 }
 
-void FleetTables::Judge(const std::string& key, State& state) {
-  const int64_t revision = state.registered ? state.registered->revision : 0;
-  if (state.judged_revision == revision) return;
-  state.judged_revision = revision;
-  state.verdict = HeadVerdict::kNone;
-  state.head = std::nullopt;
-  state.unusable = false;
-  absl::Status refused;
-  if (state.registered) {
-    absl::StatusOr<SignedHead> head = ReadHead(key, state.registered->value);
-    refused = head.status();
-    state.verdict = absl::IsFailedPrecondition(refused) ? HeadVerdict::kForeign
-                                                        : HeadVerdict::kBroken;
-    if (head.ok()) {
-      const auto signer = options_.trust.Check(*head);
-      refused = signer.status();
-      if (head->head.fleet != options_.fleet) {
-        refused = absl::DataLossError(
-            absl::StrCat("it is of fleet ", head->head.fleet));
-      } else if (signer.ok()) {
-        state.verdict = HeadVerdict::kGood;
-        state.signer = *signer;
-        state.head = *std::move(head);
-      } else if (!options_.trust.IsRevoked(head->public_key)) {
-        state.verdict = HeadVerdict::kForeign;
-      }
-    }
+FleetTables::Judgement FleetTables::JudgementOf(
+    const std::string& key, const std::optional<FleetEntry>& entry) const {
+  if (!entry) return {};
+  Judgement judged{.revision = entry->revision,
+                   .verdict = HeadVerdict::kBroken};
+  absl::StatusOr<SignedHead> head = ReadHead(key, entry->value);
+  if (!head.ok()) {
+    if (absl::IsFailedPrecondition(head.status()))  // Of a later version.
+      judged.verdict = HeadVerdict::kForeign;
+    judged.refused = std::string(head.status().message());
+    return judged;
   }
+  if (head->head.fleet != options_.fleet) {
+    judged.refused = absl::StrCat("it is of fleet ", head->head.fleet);
+    return judged;
+  }
+  const auto signer = options_.trust.Check(*head);
+  if (!signer.ok()) {
+    if (!options_.trust.IsRevoked(head->public_key))
+      judged.verdict = HeadVerdict::kForeign;
+    judged.refused = std::string(signer.status().message());
+    return judged;
+  }
+  judged.verdict = HeadVerdict::kGood;
+  judged.signer = *signer;
+  judged.head = *std::move(head);
+  return judged;
+}
+
+void FleetTables::Judge(const std::string& key, State& state) {
+  if (state.judged.revision ==
+      (state.registered ? state.registered->revision : 0))
+    return;
+  state.judged = JudgementOf(key, state.registered);
   {
     const std::lock_guard lock(mutex_);
-    State& kept = heads_[key];
-    kept.judged_revision = state.judged_revision;
-    kept.verdict = state.verdict;
-    kept.head = state.head;
-    kept.signer = state.signer;
-    kept.unusable = false;
+    heads_[key].judged = state.judged;
   }
-  if (refused.ok()) return;
+  if (state.judged.refused.empty()) return;
   Count(&Counts::refused_signature);
-  SetBehind(key,
-            absl::StrCat("the fleet's head is refused: ", refused.message()));
+  SetBehind(
+      key, absl::StrCat("the fleet's head is refused: ", state.judged.refused));
 }
 
 void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
@@ -242,16 +243,16 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   Judge(key, state);
   const auto own = own_tables.find(key);
   HeadFacts facts{
-      .verdict = state.verdict,
-      .unusable = state.unusable,
+      .verdict = state.judged.verdict,
+      .unusable = state.judged.unusable,
       .own = own != own_tables.end() &&
              (!state.accepted || own->second.epoch > state.stored.table_epoch)};
-  if (state.head) facts.registered = state.head->head;
+  if (state.judged.head) facts.registered = state.judged.head->head;
   if (state.accepted) facts.accepted = state.accepted->head;
   const FleetStep step = NextFleetStep(facts);
   if (step == FleetStep::kNothing) {
-    if (state.verdict == HeadVerdict::kGood ||
-        state.verdict == HeadVerdict::kNone)
+    if (state.judged.verdict == HeadVerdict::kGood ||
+        state.judged.verdict == HeadVerdict::kNone)
       SetBehind(key, "");
     return;
   }
@@ -274,7 +275,7 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   kept.retry_at = steady_clock::now() + kept.backoff->Next();
   if (step != FleetStep::kAdopt || IsOfNetwork(taken)) return;
   // An own table is published over it now, where there is one.
-  kept.unusable = true;
+  kept.judged.unusable = true;
   if (facts.own) kept.retry_at = {};
   awake_ = awake_ || facts.own;
 }
@@ -304,7 +305,7 @@ std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
 
 absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
                                                const State& state) {
-  const std::string& digest = state.head->head.digest;
+  const std::string& digest = state.judged.head->head.digest;
   // One that may not serve here yet is not fetched with each try.
   if (Sha256Hex(state.fetched) == digest) return state.fetched;
   const auto blob = options_.registry->Get(BlobKey(digest));
@@ -327,7 +328,7 @@ absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
 
 absl::StatusOr<TableRecord> FleetTables::RecordOf(
     const State& state, const std::string& payload) const {
-  const FleetHead& head = state.head->head;
+  const FleetHead& head = state.judged.head->head;
   ASSIGN_OR_RETURN(const auto table, CompiledTable::Create(payload));
   const Table& content = table->table();
   ProfileKey measured = head.key;
@@ -341,7 +342,7 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
   ASSIGN_OR_RETURN(TableRecord record,
                    options_.admission->RecordOf(content, head.key));
   record.how = PromotionKind::kFleet;
-  record.by = state.signer;
+  record.by = state.judged.signer;
   record.why = head.why;
   record.compiler = head.compiler;
   record.carried_from = head.carried_from;
@@ -351,11 +352,11 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
 
 absl::Status FleetTables::Adopt(const std::string& key, const State& state,
                                 const TableRecord* own) {
-  const FleetHead& head = state.head->head;
+  const FleetHead& head = state.judged.head->head;
   const std::string& bytes = state.registered->value;
   // Its own, or one that it had before it was restarted.
   if (const auto serves = ServingOf(head))
-    return Accept(key, *state.head, {bytes, serves->epoch});
+    return Accept(key, *state.judged.head, {bytes, serves->epoch});
   ASSIGN_OR_RETURN(const std::string payload, Fetch(key, state));
   absl::StatusOr<TableRecord> record = RecordOf(state, payload);
   if (absl::IsDataLoss(record.status()) ||
@@ -367,7 +368,7 @@ absl::Status FleetTables::Adopt(const std::string& key, const State& state,
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
                    options_.tables->Import(*record, payload));
   Count(&Counts::adopted);
-  return Accept(key, *state.head, {bytes, imported.table.epoch});
+  return Accept(key, *state.judged.head, {bytes, imported.table.epoch});
 }
 
 absl::Status FleetTables::KeepAsCandidate(const TableRecord& own,
@@ -443,12 +444,12 @@ absl::Status FleetTables::Publish(const std::string& key, const State& state,
 }
 
 absl::Status FleetTables::Restore(const std::string& key, const State& state) {
-  if (state.verdict == HeadVerdict::kGood) {
+  if (state.judged.verdict == HeadVerdict::kGood) {
     RefuseFor(key, &Counts::refused_replayed);
-    SetBehind(
-        key, absl::StrCat("the fleet's head has epoch ", state.head->head.epoch,
-                          ", this node has accepted epoch ",
-                          state.accepted->head.epoch));
+    SetBehind(key, absl::StrCat("the fleet's head has epoch ",
+                                state.judged.head->head.epoch,
+                                ", this node has accepted epoch ",
+                                state.accepted->head.epoch));
   }
   // Many nodes have it: one that was there before is seen at once.
   const auto now = options_.registry->Get(key);
@@ -503,11 +504,7 @@ void FleetTables::Count(int64_t Counts::*counter) {
 
 void FleetTables::RefuseFor(const std::string& key, int64_t Counts::*counter) {
   const std::lock_guard lock(mutex_);
-  State& state = heads_[key];
-  if (std::exchange(state.refused_revision, state.judged_revision) ==
-      state.judged_revision)
-    return;  // Counted before.
-  ++(counts_.*counter);
+  if (!std::exchange(heads_[key].judged.counted, true)) ++(counts_.*counter);
 }
 
 void FleetTables::SetBehind(const std::string& key, const std::string& why) {

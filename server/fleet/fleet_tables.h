@@ -92,20 +92,25 @@ class FleetTables {
   using Counts = FleetView::Counts;
   using Time = std::chrono::steady_clock::time_point;
 
+  // What an entry of the registry is, as far as it was looked at.
+  struct Judgement {
+    int64_t revision = 0;  // Of the entry; 0: there was none.
+    HeadVerdict verdict = HeadVerdict::kNone;
+    std::optional<SignedHead> head;  // Where it is good.
+    std::string signer;
+    std::string refused;    // Why it is not good; empty: it is, or is none.
+    bool unusable = false;  // It cannot serve here.
+    bool counted = false;   // Among what was refused, for another reason.
+  };
+
   // What is known of one head. The thread reads a copy, as news may come.
   struct State {
     std::optional<FleetEntry> registered;  // What the registry has.
+    Judgement judged;                      // Of that, or of the one before.
     std::optional<SignedHead> accepted;
     StoredFleetHead stored;  // The accepted one, as it is in the store.
     std::string fetched;     // The payload of a head that is not accepted yet.
     std::string behind;
-    // Of `registered`, as far as it was looked at.
-    int64_t judged_revision = 0;
-    HeadVerdict verdict = HeadVerdict::kNone;
-    std::optional<SignedHead> head;
-    std::string signer;
-    bool unusable = false;         // It cannot serve here.
-    int64_t refused_revision = 0;  // That was counted.
     // When to go on: with what many nodes do at once; with anything.
     Time calm_until{};
     Time retry_at{};
@@ -128,7 +133,9 @@ class FleetTables {
   void Settle(const std::string& key, const OwnTables& own);
   absl::Status Take(FleetStep step, const std::string& key, const State& state,
                     const HeadFacts& facts, const TableRecord* own);
-  // Fills in what the registered entry is.
+  Judgement JudgementOf(const std::string& key,
+                        const std::optional<FleetEntry>& entry) const;
+  // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state);
   absl::Status Adopt(const std::string& key, const State& state,
                      const TableRecord* own);
@@ -149,7 +156,7 @@ class FleetTables {
   void Count(int64_t Counts::*counter);
   // Tells where it is new.
   void SetBehind(const std::string& key, const std::string& why);
-  // Counts once for each revision of the registered entry.
+  // Counts once for each judgement.
   void RefuseFor(const std::string& key, int64_t Counts::*counter);
   std::chrono::milliseconds RandomWait();  // Holds mutex_.
 

@@ -234,7 +234,7 @@ TEST_F(FleetTablesTest, AfterAPartitionAllServeOneTable) {
 TEST_F(FleetTablesTest, ARegistryThatWasRestoredGetsTheNewerHeadBack) {
   const auto a = Join("a", 1);
   a->Profile(10);
-  const std::string key = HeadKey({.key = a->Key()});
+  const std::string key = HeadKey(a->Key());
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   const std::string old = Read(key);
   const std::string second = a->Profile(11);
@@ -261,7 +261,7 @@ TEST_F(FleetTablesTest, WhatNobodySignedIsRefusedEverywhereAndWrittenOver) {
   const auto b = Join("b", 0);
   const std::string served = a->Profile(10);
   ASSERT_TRUE(AllServe({a.get(), b.get()}, served));
-  const std::string key = HeadKey({.key = a->Key()});
+  const std::string key = HeadKey(a->Key());
   const std::string good = Read(key);
   FleetHead other = ReadHead(key, good)->head;
   other.fleet = "/another/";
@@ -287,7 +287,7 @@ TEST_F(FleetTablesTest, WhatNobodySignedIsRefusedEverywhereAndWrittenOver) {
 TEST_F(FleetTablesTest, WhatIsSignedByAStrangerIsRefusedAndStays) {
   const auto a = Join("a", 1);
   const std::string served = a->Profile(10);
-  const std::string key = HeadKey({.key = a->Key()});
+  const std::string key = HeadKey(a->Key());
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   FleetHead forged = ReadHead(key, Read(key))->head;
   forged.epoch = 9;
@@ -316,7 +316,7 @@ TEST_F(FleetTablesTest, WhatARevokedKeySignedIsReplaced) {
   b->Start();
   ASSERT_TRUE(Eventually(
       [&] { return b->fleet_->View().counts.refused_signature == 1; }));
-  const std::string key = HeadKey({.key = b->Key()});
+  const std::string key = HeadKey(b->Key());
   const std::string second = b->Profile(11);
   ASSERT_TRUE(Eventually([&] {
     const auto head = ReadHead(key, Read(key));
@@ -335,7 +335,7 @@ TEST_F(FleetTablesTest, TwoVersionsOfAKernelDoNotFight) {
   folder_.Write("kernels/copy/copy.cl", "edited source");
   a->kernels_.Reload();
   const auto b = Join("b", 2);
-  const std::string key = HeadKey({.key = b->Key()});
+  const std::string key = HeadKey(b->Key());
   ASSERT_TRUE(AllServe({b.get()}, old));
   const std::string edited = b->Profile(11);
   ASSERT_NE(old, edited);
@@ -352,7 +352,7 @@ TEST_F(FleetTablesTest, TwoVersionsOfAKernelDoNotFight) {
 TEST_F(FleetTablesTest, AnOwnTableIsPublishedOverOneThatCannotServe) {
   const auto a = Join("a", 1);
   a->Profile(10);
-  const std::string key = HeadKey({.key = a->Key()});
+  const std::string key = HeadKey(a->Key());
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   FleetHead lost = ReadHead(key, Read(key))->head;
   lost.digest = std::string(64, 'e');  // Nobody has its payload.
@@ -379,7 +379,7 @@ TEST_F(FleetTablesTest, WhatIsRetiredHereIsSaidToBe) {
 TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
   const auto a = Join("a", 1);
   const std::string good = a->Profile(10);
-  const std::string key = HeadKey({.key = a->Key()});
+  const std::string key = HeadKey(a->Key());
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   FleetHead head = ReadHead(key, Read(key))->head;
   const std::string payload = Read(BlobKey(good));

@@ -17,11 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string MakeFolder() {
-  std::string name = (fs::temp_directory_path() / "etcd-XXXXXX").string();
-  return mkdtemp(name.data()) == nullptr ? "" : name;
-}
-
 bool Listens(int port) {
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -53,15 +48,10 @@ int FreePort() {
 TestEtcd::TestEtcd(std::vector<std::string> more, std::string scheme)
     : more_(std::move(more)),
       scheme_(std::move(scheme)),
-      folder_(MakeFolder()),
       port_(FreePort()),
       peer_port_(FreePort()) {}
 
-TestEtcd::~TestEtcd() {
-  Kill();
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
+TestEtcd::~TestEtcd() { Kill(); }
 
 std::string TestEtcd::endpoint() const {
   return "127.0.0.1:" + std::to_string(port_);
@@ -71,21 +61,21 @@ std::string TestEtcd::peer_url() const {
   return "http://127.0.0.1:" + std::to_string(peer_port_);
 }
 
-std::string TestEtcd::Log() const { return ReadText(folder_ + "/log"); }
+std::string TestEtcd::Log() const { return ReadText(folder_ / "log"); }
 
 void TestEtcd::Start() {
   const std::string client = scheme_ + "://" + endpoint();
   const std::string peer = peer_url();
   std::vector<std::string> arguments = {"/usr/bin/etcd",
                                         "--name=test",
-                                        "--data-dir=" + folder_ + "/data",
+                                        "--data-dir=" + folder_ / "data",
                                         "--listen-client-urls=" + client,
                                         "--advertise-client-urls=" + client,
                                         "--listen-peer-urls=" + peer,
                                         "--initial-advertise-peer-urls=" + peer,
                                         "--initial-cluster=test=" + peer};
   arguments.insert(arguments.end(), more_.begin(), more_.end());
-  program_ = Program::Start(arguments, {.log_path = folder_ + "/log"});
+  program_ = Program::Start(arguments, {.log_path = folder_ / "log"});
   for (int i = 0; i < 600 && !program_->Poll(); ++i) {
     if (Listens(port_)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -101,9 +91,9 @@ void TestEtcd::Kill() {
 
 void TestEtcd::Restore(const std::string& backup) {
   Kill();
-  fs::remove_all(folder_ + "/data");
+  fs::remove_all(folder_ / "data");
   Etcdctl({"snapshot", "restore", backup, "--name=test",
-           "--data-dir=" + folder_ + "/data",
+           "--data-dir=" + folder_ / "data",
            "--initial-advertise-peer-urls=" + peer_url(),
            "--initial-cluster=test=" + peer_url()});
   Start();
@@ -114,12 +104,12 @@ std::string TestEtcd::Etcdctl(const std::vector<std::string>& arguments) const {
                                     "--endpoints=" + endpoint()};
   whole.insert(whole.end(), arguments.begin(), arguments.end());
   const auto program =
-      Program::Start(whole, {.log_path = folder_ + "/etcdctl.log",
-                             .out_path = folder_ + "/etcdctl.out",
+      Program::Start(whole, {.log_path = folder_ / "etcdctl.log",
+                             .out_path = folder_ / "etcdctl.out",
                              .environment = {{"ETCDCTL_API", "3"}}});
   EXPECT_EQ(program->Wait(std::chrono::seconds(30)), 0)
-      << ReadText(folder_ + "/etcdctl.log");
-  return ReadText(folder_ + "/etcdctl.out");
+      << ReadText(folder_ / "etcdctl.log");
+  return ReadText(folder_ / "etcdctl.out");
 }
 
 }  // namespace wavetune::testing

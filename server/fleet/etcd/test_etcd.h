@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "server/test_folder.h"
 #include "tests/lib/program.h"
 
 namespace wavetune::testing {
@@ -37,7 +38,7 @@ class TestEtcd {
 
   std::string endpoint() const;
   std::string url() const { return "etcd://" + endpoint(); }
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   std::string Log() const;
 
   // Runs etcdctl with arguments; returns what it printed.
@@ -48,7 +49,7 @@ class TestEtcd {
 
   const std::vector<std::string> more_;
   const std::string scheme_;
-  std::string folder_;
+  const TestFolder folder_;
   int port_ = 0;
   int peer_port_ = 0;
   std::unique_ptr<Program> program_;
