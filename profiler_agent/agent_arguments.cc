@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/log.h"
-#include "base/number_range.h"
+#include "base/option_checks.h"
 #include "base/own_files.h"
 #include "base/process_signals.h"
 #include "base/status_macros.h"
@@ -105,11 +105,6 @@ std::string OwnCacheDir(const std::string& dir) {
   return "";
 }
 
-CLI::Validator NumberIn(double low, double high) {
-  const NumberRange range{low, high};
-  return CLI::Validator(range, range.Text());
-}
-
 void DeclareExport(CLI::App& app, ExportCommandOptions& options) {
   CLI::App* exporting = app.add_subcommand(
       "export",
@@ -158,13 +153,13 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "MiB that compiled programs may take there: from time to time "
                  "those that were used longest ago are removed, none that was "
                  "used within six hours; 0: no limit")
-      ->check(NumberIn(0, 1e9))
+      ->check(NumberIn({0, 1e9}))
       ->capture_default_str();
   app.add_option("--memory-cap", arguments.backend.memory_cap,
                  "Device memory that the buffers of a CUDA worker may take "
                  "together: up to 1 a fraction of what is free without them, "
                  "above 1 MiB")
-      ->check(NumberIn(1e-6, 1e9))
+      ->check(NumberIn({1e-6, 1e9}))
       ->capture_default_str();
   app.add_option("--python", arguments.backend.python,
                  "Python interpreter with Triton, which compiles Triton "
@@ -179,12 +174,12 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--replay-boards", arguments.backend.replay_boards,
                  "How many boards to pretend of each recorded device; their "
                  "UUIDs end in -b2, -b3, ...")
-      ->check(NumberIn(1, 64))
+      ->check(NumberIn({1, 64}))
       ->capture_default_str();
   app.add_option("--replay-pace", arguments.backend.replay_pace,
                  "A replayed burst takes so many times the time that was "
                  "recorded; 0: it is answered at once")
-      ->check(NumberIn(0, 1e6))
+      ->check(NumberIn({0, 1e6}))
       ->capture_default_str();
   app.add_option("--inject", arguments.backend.inject,
                  "For drills and tests: a file that says what to pretend of "
@@ -196,22 +191,22 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "a core that the agent may use (affinity, CPU quota of its "
                  "cgroup), at most 16, as far as 256 MiB of free memory each "
                  "(limit of its cgroup) go round")
-      ->check(NumberIn(1, 256));
+      ->check(NumberIn({1, 256}));
   app.add_option("--nice", arguments.nice,
                  "How many steps of nice(2) workers that compile and check are "
                  "below the agent, so that they leave the cores to others; 0: "
                  "none. A worker that measures is not")
-      ->check(NumberIn(0, 19))
+      ->check(NumberIn({0, 19}))
       ->capture_default_str();
   app.add_option("--prepare-timeout", arguments.prepare_timeout_s,
                  "Seconds to compile and check one candidate; time for which "
                  "its worker gets no core does not count, up to four times as "
                  "long")
-      ->check(NumberIn(0.001, 86400))
+      ->check(NumberIn({0.001, 86400}))
       ->capture_default_str();
   app.add_option("--measure-timeout", arguments.measure_timeout_s,
                  "Seconds for one burst of launches")
-      ->check(NumberIn(0.001, 86400))
+      ->check(NumberIn({0.001, 86400}))
       ->capture_default_str();
   app.add_flag(kEndWithStdin, arguments.end_with_stdin, kEndWithStdinHelp);
   DeclareLogOptions(app, &arguments.log_level, &arguments.log_format);
@@ -239,7 +234,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   compile
       ->add_option("--sample", arguments.compile.sample,
                    "Candidates, spread over the space")
-      ->check(NumberIn(1, 1e6))
+      ->check(NumberIn({1, 1e6}))
       ->capture_default_str();
   compile->add_flag("--all", arguments.compile.all, "Every candidate");
   compile->add_flag("--json", arguments.compile.json, "Print JSON");

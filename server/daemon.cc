@@ -6,7 +6,6 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +31,7 @@
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
+#include "server/fleet/fleet_profiles.h"
 #include "server/fleet/fleet_tables.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
@@ -211,6 +211,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());
     defaults_.Load();
+    RETURN_IF_ERROR(JoinFleet());
     RETURN_IF_ERROR(jobs_.Start());
     RememberCanaries();
     surroundings_.Start(kSurroundingsInterval, [this] {
@@ -233,7 +234,6 @@ class Daemon::Impl {
     retention_runs_.Start(RetentionTask::kLookInterval,
                           [this] { retention_.RunDaily(); });
     sockets_.Watch();
-    RETURN_IF_ERROR(JoinFleet());
     return ShowMetrics();
   }
 
@@ -297,23 +297,43 @@ class Daemon::Impl {
                              .key = membership.key,
                              .log = LogOfFleet});
     RETURN_IF_ERROR(fleet->Start());
-    const std::lock_guard lock(fleet_mutex_);
     fleet_ = std::move(fleet);
+    profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
+        .registry = membership.registry,
+        .samples = &samples_,
+        .kernels = &kernels_,
+        .clock = clock_,
+        .fleet = membership.name,
+        .node = membership.node,
+        .trust = membership.trust,
+        .key = membership.key,
+        .devices = [this] { return devices_.List(); },
+        .reprofile =
+            [this](const ReprofileRequest& request) {
+              return jobs_.Reprofile(request).status();
+            },
+        .is_profiling =
+            [this](const std::string& kernel, const std::string& uuid) {
+              return jobs_.IsProfiling(kernel, uuid);
+            },
+        .head_of =
+            [this](const ProfileKey& key) { return fleet_->HeadOf(key); },
+        .serves =
+            [this](const ProfileKey& key, const std::string& digest) {
+              return fleet_->Serves(key, digest);
+            },
+        .log = LogOfFleet});
+    profiles_->Start();
     return absl::OkStatus();
   }
 
-  // Stays until the end of all: a job that promotes at this moment tells it.
+  // They stay until the end of all: a job that ends at this moment tells them.
   void LeaveFleet() {
-    FleetTables* fleet = nullptr;
-    {
-      const std::lock_guard lock(fleet_mutex_);
-      fleet = fleet_.get();
-    }
-    if (fleet != nullptr) fleet->Stop();
+    if (profiles_ != nullptr) profiles_->Stop();
+    if (fleet_ != nullptr) fleet_->Stop();
   }
 
   std::optional<FleetView> ViewFleet() {
-    const std::lock_guard lock(fleet_mutex_);
     if (fleet_ == nullptr) return std::nullopt;
     return fleet_->View();
   }
@@ -396,9 +416,15 @@ class Daemon::Impl {
     services.candidates_changed = [this](const ProfileKey& key) {
       defaults_.Reload(key);
     };
+    services.await_turn =
+        [this](JobControl* job) -> absl::StatusOr<ProfileTurn> {
+      if (profiles_ == nullptr) return ProfileTurn();
+      return profiles_->Await(job);
+    };
     services.job_changed = [this](const JobRecord& job) {
       activity_.Add(job);
       events_.Record(EventOf(job));
+      if (profiles_ != nullptr) profiles_->OnJob(job);
     };
     services.canary_judged = [this](const JobRecord& job) {
       activity_.AddCanary(job);
@@ -513,9 +539,9 @@ class Daemon::Impl {
   TableAdmission admission_;
   ShippedTables shipped_;
   FleetHeadStore* const fleet_heads_;
-  std::mutex fleet_mutex_;  // Status is asked for before it has joined.
-  // Guarded by fleet_mutex_; nullptr: it is in none.
+  // Set before any thread of jobs or calls; nullptr: it is in none.
   std::unique_ptr<FleetTables> fleet_;
+  std::unique_ptr<FleetProfiles> profiles_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

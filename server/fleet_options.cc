@@ -3,11 +3,17 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/option_checks.h"
 #include "base/private_key.h"
 #include "base/signing_key.h"
 #include "base/status_macros.h"
@@ -18,6 +24,8 @@
 
 namespace wavetune {
 namespace {
+
+constexpr size_t kMostNameBytes = 253;  // As of a host.
 
 std::string HostName() {
   char name[HOST_NAME_MAX + 1] = {};
@@ -60,6 +68,7 @@ absl::StatusOr<EtcdOptions> EtcdOptionsOf(const FleetArguments& arguments) {
   etcd.cert = arguments.cert;
   etcd.key = arguments.tls_key;
   etcd.user = arguments.user;
+  etcd.session_ttl = std::chrono::seconds(arguments.session_s);
   if (arguments.password_file.empty()) return etcd;
   ASSIGN_OR_RETURN(const std::string password,
                    ReadSecretFile(arguments.password_file));
@@ -67,9 +76,26 @@ absl::StatusOr<EtcdOptions> EtcdOptionsOf(const FleetArguments& arguments) {
   return etcd;
 }
 
+// It is a part of keys in the registry.
+absl::Status CheckNodeName(absl::string_view name) {
+  const bool good =
+      name.size() <= kMostNameBytes &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+               absl::StrContains("._-", c);
+      });
+  if (good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name,
+      "' is no name of a node: --fleet-node takes letters, digits, '.', '_' "
+      "and '-', at most ",
+      kMostNameBytes));
+}
+
 absl::StatusOr<FleetMembership> MembershipOf(const FleetArguments& arguments) {
   FleetMembership membership;
   membership.node = arguments.node.empty() ? HostName() : arguments.node;
+  RETURN_IF_ERROR(CheckNodeName(membership.node));
   ASSIGN_OR_RETURN(membership.trust, FleetTrust::Read(arguments.trust));
   if (arguments.key.empty()) return membership;
   ASSIGN_OR_RETURN(SigningKey key, SigningKey::Read(arguments.key));
@@ -101,6 +127,11 @@ void DeclareFleet(CLI::App& app, FleetArguments* arguments) {
   app.add_option("--fleet-user", arguments->user, "User of etcd");
   app.add_option("--fleet-password-file", arguments->password_file,
                  "File with that user's password");
+  app.add_option("--fleet-session", arguments->session_s,
+                 "Seconds after which the fleet takes this node for dead that "
+                 "it does not hear of; it hears of it three times as often")
+      ->check(NumberIn({3, 600}))
+      ->capture_default_str();
 }
 
 absl::StatusOr<Fleet> OpenFleet(const FleetArguments& arguments) {

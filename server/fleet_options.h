@@ -28,6 +28,7 @@ struct FleetArguments {
   std::string tls_key;
   std::string user;
   std::string password_file;
+  int session_s = 30;
 };
 
 void DeclareFleet(CLI::App& app, FleetArguments* arguments);

@@ -21,6 +21,7 @@
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/number_range.h"
+#include "base/option_checks.h"
 #include "base/option_sources.h"
 #include "base/process_signals.h"
 #include "base/service_notify.h"
@@ -110,10 +111,6 @@ std::string DefaultStore() {
   if (!state.empty()) return state + "/wavetune";
   const std::string home = EnvironmentVariable("HOME");
   return home.empty() ? "" : home + "/.local/state/wavetune";
-}
-
-CLI::Validator NumberIn(const NumberRange& range) {
-  return CLI::Validator(range, range.Text());
 }
 
 void DeclareRetention(CLI::App& app, RetentionLimits& limits) {

@@ -1,6 +1,5 @@
 #include "server/fleet/fleet_head.h"
 
-#include <climits>
 #include <cmath>
 
 #include "absl/status/status.h"
@@ -8,18 +7,13 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/signed_content.h"
 
 namespace wavetune {
 namespace {
 
-constexpr int32_t kFormat = 1;
 constexpr size_t kClassDigits = 16;
-// So that a signature of something else is none of a head.
-constexpr char kPurpose[] = "wavetune fleet head 1\n";
-
-std::string SignedText(absl::string_view content) {
-  return absl::StrCat(kPurpose, content);
-}
+constexpr char kHeadPurpose[] = "head";
 
 v1::FleetHeadContent ToProto(const FleetHead& head) {
   v1::FleetHeadContent content;
@@ -53,12 +47,6 @@ FleetHead FromProto(const v1::FleetHeadContent& content) {
           .why = content.why()};
 }
 
-template <typename Message>
-bool Parses(absl::string_view bytes, Message* message) {
-  return bytes.size() <= INT_MAX &&
-         message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
 }  // namespace
 
 std::string FleetClass(absl::string_view silicon_key,
@@ -84,35 +72,21 @@ std::string BlobKey(absl::string_view digest) {
 }
 
 std::string SignHead(const FleetHead& head, const SigningKey& key) {
-  v1::FleetHead message;
-  message.set_format(kFormat);
-  message.set_content(ToProto(head).SerializeAsString());
-  message.set_public_key(key.public_key());
-  message.set_signature(key.Sign(SignedText(message.content())));
-  return message.SerializeAsString();
+  return SignContent(kHeadPurpose, ToProto(head).SerializeAsString(), key);
 }
 
 absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
                                     absl::string_view bytes) {
-  v1::FleetHead message;
-  if (!Parses(bytes, &message))
-    return absl::DataLossError(absl::StrCat("what is at ", key, " is no head"));
-  if (message.format() > kFormat) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the head at ", key, " has format ", message.format(),
-        ", this program knows ", kFormat, ": upgrade this node's wavetuned"));
-  }
-  RETURN_IF_ERROR(CheckSignature(message.public_key(),
-                                 SignedText(message.content()),
-                                 message.signature()));
+  ASSIGN_OR_RETURN(const SignedContent read,
+                   ReadSignedContent(kHeadPurpose, key, bytes));
   v1::FleetHeadContent content;
-  if (message.format() != kFormat || !Parses(message.content(), &content) ||
+  if (!content.ParseFromString(read.content) ||
       !IsSha256Hex(content.digest()) || content.epoch() == 0 ||
       content.epoch() > kMostFleetEpoch ||
       !std::isfinite(content.fit_residual())) {
     return absl::DataLossError(absl::StrCat("what is at ", key, " is no head"));
   }
-  SignedHead head{FromProto(content), message.public_key()};
+  SignedHead head{FromProto(content), read.public_key};
   // One of another class or kernel, put where it does not belong.
   if (HeadKey(head.head.key) != key) {
     return absl::DataLossError(absl::StrCat("the head at ", key, " belongs at ",

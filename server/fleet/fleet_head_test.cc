@@ -55,9 +55,9 @@ TEST_F(FleetHeadTest, AnyChangeIsRefused) {
 }
 
 TEST_F(FleetHeadTest, OneThatIsUnsignedOrOfAnotherPlaceIsRefused) {
-  v1::FleetHead message;
+  v1::FleetEnvelope message;
   ASSERT_TRUE(message.ParseFromString(bytes_));
-  v1::FleetHead unsigned_head = message;
+  v1::FleetEnvelope unsigned_head = message;
   unsigned_head.clear_signature();
   EXPECT_TRUE(
       absl::IsPermissionDenied(Refusal(unsigned_head.SerializeAsString())));
@@ -83,7 +83,7 @@ TEST_F(FleetHeadTest, OneThatIsUnsignedOrOfAnotherPlaceIsRefused) {
 }
 
 TEST_F(FleetHeadTest, ALaterFormatSaysWhatToUpgrade) {
-  v1::FleetHead message;
+  v1::FleetEnvelope message;
   ASSERT_TRUE(message.ParseFromString(bytes_));
   message.set_format(2);
   const absl::Status later = Refusal(message.SerializeAsString());

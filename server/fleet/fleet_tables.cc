@@ -475,6 +475,29 @@ absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> FleetTables::HeadOf(const ProfileKey& key) {
+  const std::string place = HeadKey(key);
+  const std::lock_guard lock(mutex_);
+  const auto watched = classes_.find(PlaceOf(place).fleet_class);
+  const auto unknown =
+      absl::UnavailableError("what the fleet serves is not known here yet");
+  if (!outage_.empty() || watched == classes_.end() || !watched->second.listed)
+    return unknown;
+  const auto found = heads_.find(place);
+  if (found == heads_.end() || !found->second.registered) return "";
+  const State& state = found->second;
+  if (state.judged.revision != state.registered->revision) return unknown;
+  if (!state.judged.head ||
+      state.judged.head->head.key.fingerprint != key.fingerprint)
+    return "";
+  return state.judged.head->head.digest;
+}
+
+bool FleetTables::Serves(const ProfileKey& key,
+                         const std::string& digest) const {
+  return ServingOf({.key = key, .digest = digest}).has_value();
+}
+
 FleetView FleetTables::View() {
   FleetView view{.node = options_.node, .publishes = options_.key != nullptr};
   const std::lock_guard lock(mutex_);

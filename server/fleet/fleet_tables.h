@@ -88,6 +88,13 @@ class FleetTables {
 
   FleetView View();
 
+  // Returns the digest of the head that the registry has for a class, kernel
+  // and fingerprint; empty: it has none that is good. Errors: UNAVAILABLE while
+  // this node does not know.
+  absl::StatusOr<std::string> HeadOf(const ProfileKey& key);
+  // Whether this node serves a table for its devices of that key.
+  bool Serves(const ProfileKey& key, const std::string& digest) const;
+
  private:
   using Counts = FleetView::Counts;
   using Time = std::chrono::steady_clock::time_point;

@@ -78,23 +78,29 @@ absl::StatusOr<FleetTrust> FleetTrust::Read(const std::string& path) {
 }
 
 absl::StatusOr<std::string> FleetTrust::Check(const SignedHead& head) const {
-  const std::string key = absl::StrCat("key ", ShortDigest(head.public_key));
-  if (IsRevoked(head.public_key))
+  return Check(head.public_key, head.head.node, head.head.key.silicon_key);
+}
+
+absl::StatusOr<std::string> FleetTrust::Check(
+    absl::string_view public_key, absl::string_view node,
+    absl::string_view silicon_key) const {
+  const std::string key = absl::StrCat("key ", ShortDigest(public_key));
+  if (IsRevoked(public_key))
     return absl::PermissionDeniedError(absl::StrCat(key, " is revoked"));
-  const auto signer = signers_.find(head.public_key);
+  const auto signer = signers_.find(public_key);
   if (signer == signers_.end()) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        key, ", which signs as node ", head.head.node,
-        ", is not in this node's list of trusted keys (--fleet-trust)"));
+    return absl::PermissionDeniedError(
+        absl::StrCat(key, ", which signs as node ", node,
+                     ", is not in this node's list of trusted keys "
+                     "(--fleet-trust)"));
   }
   const std::string& name = signer->second.name;
   for (const std::string& pattern : signer->second.classes) {
-    if (Matches(pattern, head.head.key.silicon_key))
-      return name.empty() ? head.head.node : name;
+    if (Matches(pattern, silicon_key))
+      return name.empty() ? std::string(node) : name;
   }
-  return absl::PermissionDeniedError(
-      absl::StrCat(key, " (", name, ") may not sign for ",
-                   head.head.key.silicon_key, " (--fleet-trust)"));
+  return absl::PermissionDeniedError(absl::StrCat(
+      key, " (", name, ") may not sign for ", silicon_key, " (--fleet-trust)"));
 }
 
 }  // namespace wavetune

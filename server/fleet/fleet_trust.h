@@ -39,6 +39,10 @@ class FleetTrust {
   // Returns the name of who signed. Errors: PERMISSION_DENIED where the head's
   // key is not believed, or may not sign for the class.
   absl::StatusOr<std::string> Check(const SignedHead& head) const;
+  // The same of a key that signs as a node, for devices of a silicon key.
+  absl::StatusOr<std::string> Check(absl::string_view public_key,
+                                    absl::string_view node,
+                                    absl::string_view silicon_key) const;
 
   // Whether a key is revoked: what it signed counts nowhere.
   bool IsRevoked(absl::string_view public_key) const {

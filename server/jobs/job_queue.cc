@@ -360,16 +360,23 @@ void JobQueue::RunJob(Job& job) {
       JobControl::Persist::kSynced);
   if (!runs) return;
   services_.job_changed(control.record());
-  absl::Status status;
+  const absl::StatusOr<ProfileTurn> turn = services_.await_turn(&control);
+  absl::Status status = turn.status();
+  const bool measures = status.ok() && turn->done_elsewhere.empty();
+  if (status.ok() && !measures) {
+    control.Update(
+        [&](JobRecord& record) { record.message = turn->done_elsewhere; });
+  }
   // A job for a class takes its boards as it needs them.
   DeviceLease lease;
-  if (!control.record().whole_class && !control.record().refit_only) {
+  if (measures && !control.record().whole_class &&
+      !control.record().refit_only) {
     absl::StatusOr<DeviceLease> taken =
         AwaitLease(services_, &control, control.record().device_uuid);
     status = taken.status();
     if (taken.ok()) lease = *std::move(taken);
   }
-  if (!status.ok()) {
+  if (!status.ok() || !measures) {
     job.listener = {};
   } else if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();

@@ -9,14 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "model/kernel/weighted_problem.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
 #include "server/jobs/board_ratio.h"
 #include "server/jobs/device_leases.h"
+#include "server/jobs/job_control.h"
 #include "server/jobs/job_settings.h"
 #include "server/jobs/measurement_executor.h"
+#include "server/jobs/profile_turn.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/store/device_store.h"
 #include "server/store/job_store.h"
@@ -51,6 +54,10 @@ struct JobServices {
   std::function<std::vector<WeightedProblem>(const KernelSpec&)>
       workload_problems =
           [](const KernelSpec&) { return std::vector<WeightedProblem>(); };
+  // Waits until a job that measures may, on its thread. Errors: CANCELLED where
+  // the job was asked to end.
+  std::function<absl::StatusOr<ProfileTurn>(JobControl*)> await_turn =
+      [](JobControl*) { return ProfileTurn(); };
   // Starts a thread, or throws std::system_error as std::thread does.
   std::function<std::thread(std::function<void()>)> start_thread =
       [](std::function<void()> run) { return std::thread(std::move(run)); };

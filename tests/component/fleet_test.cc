@@ -23,6 +23,8 @@ class FleetNode : public NodeFixture {
  public:
   using NodeFixture::agent;
   using NodeFixture::Cli;
+  using NodeFixture::daemon;
+  using NodeFixture::Job;
   using NodeFixture::Log;
   using NodeFixture::Path;
   using NodeFixture::Reprofile;
@@ -44,8 +46,11 @@ class FleetNode : public NodeFixture {
     return {"--fleet",     url,         "--fleet-trust", Path("trust"),
             "--fleet-key", Path("key"), "--fleet-node",  name};
   }
-  void Start(const std::string& url, const std::string& name) {
-    StartDaemon(Arguments(url, name));
+  void Start(const std::string& url, const std::string& name,
+             const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = Arguments(url, name);
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    StartDaemon(arguments);
     if (HasFatalFailure()) return;
     StartAgent();
   }
@@ -115,6 +120,57 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   EXPECT_TRUE(AllServe(nodes, second));
   EXPECT_THAT(nodes[0]->Log("daemon"),
               HasSubstr("this node serves what it has"));
+}
+
+// The newest job of a kernel; an empty object where there is none.
+nlohmann::json NewestJob(const FleetNode& node) {
+  const nlohmann::json jobs = node.Cli({"jobs", "list", "--json"})
+                                  .Json()
+                                  .value("jobs", nlohmann::json::array());
+  return jobs.empty() ? nlohmann::json::object() : jobs[0];
+}
+
+int64_t SamplesOf(const nlohmann::json& job) {
+  return job.value("samples", int64_t{0});
+}
+
+TEST(FleetTest, AnotherNodeGoesOnWithAProfileWhoseNodeDied) {
+  TestEtcd etcd;
+  etcd.Start();
+  ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  FleetNode one;
+  FleetNode two;
+  one.Start(etcd.url(), "node-1", {"--fleet-session", "3"});
+  two.Start(etcd.url(), "node-2", {"--fleet-session", "3"});
+  if (::testing::Test::HasFatalFailure() || ::testing::Test::IsSkipped())
+    return;
+  const uint64_t job = one.Reprofile("repeats", {"--fresh"}, 400);
+  // Midway, in the middle of a batch.
+  nlohmann::json last;
+  ASSERT_TRUE(FleetNode::WaitUntil([&] {
+    last = one.Job(job);
+    return SamplesOf(last) * 2 > last.value("total", int64_t{0}) &&
+           SamplesOf(last) > 0;
+  })) << last.dump(2);
+  one.daemon().Kill();
+  one.agent().Kill();
+  nlohmann::json other;
+  ASSERT_TRUE(FleetNode::WaitUntil([&] {
+    other = NewestJob(two);
+    return other.value("state", "") == "SUCCEEDED";
+  })) << other.dump(2);
+  EXPECT_NE(other.value("digest", ""), "") << other.dump(2);
+  EXPECT_THAT(other.value("reason", ""), HasSubstr("node-1"));
+  // What was measured twice: what had not been handed on yet.
+  const std::string log = two.Log("daemon");
+  const std::string before = "goes on with ";
+  ASSERT_THAT(log, HasSubstr(before));
+  const int64_t handed_on =
+      std::stoll(log.substr(log.find(before) + before.size()));
+  ::testing::Test::RecordProperty("measured", std::to_string(SamplesOf(last)));
+  ::testing::Test::RecordProperty("handed_on", std::to_string(handed_on));
+  EXPECT_GE(static_cast<double>(handed_on),
+            0.9 * static_cast<double>(SamplesOf(last)));
 }
 
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {

@@ -1,0 +1,134 @@
+#include "server/fleet/fleet_profile.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_head.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kProfileFormat = 1;
+constexpr char kHolder[] = "/holder";
+
+std::string ClassAndKernel(const ProfileKey& key) {
+  return absl::StrCat(FleetClass(key.silicon_key, key.environment_key), "/",
+                      key.kernel);
+}
+
+}  // namespace
+
+bool FleetProfile::FailedOn(absl::string_view name) const {
+  return std::any_of(failures.begin(), failures.end(),
+                     [&](const Failure& f) { return f.node == name; });
+}
+
+std::string ProfilesPrefix(absl::string_view fleet_class) {
+  return absl::StrCat("profiles/", fleet_class, "/");
+}
+
+std::string ProfilePlace(const ProfileKey& key) {
+  return absl::StrCat("profiles/", ClassAndKernel(key));
+}
+
+std::string HolderPlace(const ProfileKey& key) {
+  return absl::StrCat(ProfilePlace(key), kHolder);
+}
+
+std::string AllChunksPrefix(const ProfileKey& key) {
+  return absl::StrCat("chunks/", ClassAndKernel(key), "/");
+}
+
+std::string ChunksPrefix(const ProfileKey& key, absl::string_view profile) {
+  return absl::StrCat(AllChunksPrefix(key), profile, "/");
+}
+
+std::string EncodeFleetProfile(const FleetProfile& profile) {
+  v1::FleetProfile message;
+  message.set_format(kProfileFormat);
+  message.set_id(profile.id);
+  message.set_kernel(profile.key.kernel);
+  message.set_fingerprint(profile.key.fingerprint);
+  message.set_silicon_key(profile.key.silicon_key);
+  message.set_environment_key(profile.key.environment_key);
+  message.set_node(profile.node);
+  message.set_by(profile.by);
+  message.set_why(profile.why);
+  message.set_asked_at_us(profile.asked_at_us);
+  message.set_budget_s(profile.budget_s);
+  message.set_samples_per_candidate(profile.samples_per_candidate);
+  message.set_portfolio_size(profile.portfolio_size);
+  message.set_canary(profile.canary);
+  message.set_fresh(profile.fresh);
+  message.set_begun_by(profile.begun_by);
+  for (const FleetProfile::Failure& failure : profile.failures) {
+    v1::FleetProfileFailure* const added = message.add_failures();
+    added->set_node(failure.node);
+    added->set_why(failure.why);
+  }
+  message.set_done(profile.done);
+  message.set_done_by(profile.done_by);
+  message.set_digest(profile.digest);
+  message.set_outcome(profile.outcome);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
+                                                absl::string_view bytes) {
+  v1::FleetProfile message;
+  if (!message.ParseFromString(std::string(bytes)) ||
+      !std::isfinite(message.budget_s())) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no profile"));
+  }
+  if (message.format() > kProfileFormat) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the profile at ", place, " has format ", message.format(),
+                     ", this program knows ", kProfileFormat,
+                     ": upgrade this node's wavetuned"));
+  }
+  FleetProfile profile{
+      .id = message.id(),
+      .key = {message.kernel(), message.fingerprint(), message.silicon_key(),
+              message.environment_key()},
+      .node = message.node(),
+      .by = message.by(),
+      .why = message.why(),
+      .asked_at_us = message.asked_at_us(),
+      .budget_s = message.budget_s(),
+      .samples_per_candidate = message.samples_per_candidate(),
+      .portfolio_size = message.portfolio_size(),
+      .canary = message.canary(),
+      .fresh = message.fresh(),
+      .begun_by = message.begun_by(),
+      .done = message.done(),
+      .done_by = message.done_by(),
+      .digest = message.digest(),
+      .outcome = message.outcome()};
+  for (const v1::FleetProfileFailure& failure : message.failures())
+    profile.failures.push_back({failure.node(), failure.why()});
+  if (profile.id.empty() || ProfilePlace(profile.key) != place) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no profile of that place"));
+  }
+  return profile;
+}
+
+std::string EncodeFleetHolder(const FleetHolder& holder) {
+  v1::FleetHolder message;
+  message.set_node(holder.node);
+  message.set_profile(holder.profile);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<FleetHolder> DecodeFleetHolder(absl::string_view bytes) {
+  v1::FleetHolder message;
+  if (!message.ParseFromString(std::string(bytes)))
+    return absl::DataLossError("it is no holder of a profile");
+  return FleetHolder{message.node(), message.profile()};
+}
+
+}  // namespace wavetune

@@ -1,0 +1,538 @@
+#include "server/fleet/fleet_profiles.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "server/fleet/fleet_head.h"
+
+namespace wavetune {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kNewsPatience{1};
+// What somebody writes beyond that is left out.
+constexpr size_t kMostSeen = 10000;
+constexpr size_t kMostEntryBytes = 64 << 10;
+constexpr char kHolderEnd[] = "/holder";
+
+// Whether what a job finds is the fleet's to have.
+bool IsForFleet(const JobRecord& job) {
+  return job.kind == JobKind::kReprofile && !job.refit_only &&
+         job.verify_digest.empty();
+}
+
+}  // namespace
+
+FleetProfiles::FleetProfiles(Options options)
+    : options_(std::move(options)),
+      chunks_({.registry = options_.registry,
+               .samples = options_.samples,
+               .clock = options_.clock,
+               .fleet = options_.fleet,
+               .node = options_.node,
+               .trust = &options_.trust,
+               .key = options_.key}) {}
+
+FleetProfiles::~FleetProfiles() { Stop(); }
+
+void FleetProfiles::Start() {
+  // A session, so that it can hold something; what went with the one before is
+  // taken again.
+  session_ = options_.registry->OnSession([this] {
+    {
+      const std::lock_guard lock(mutex_);
+      awake_ = true;
+    }
+    changed_.notify_all();
+  });
+  thread_ = std::thread([this] { Run(); });
+}
+
+void FleetProfiles::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    options_.registry->Stop();
+    thread_.join();
+  }
+  session_ = nullptr;
+  // Without the lock, which their listeners take.
+  std::map<std::string, Watched> classes;
+  const std::lock_guard lock(mutex_);
+  classes.swap(classes_);
+}
+
+void FleetProfiles::Run() {
+  while (true) {
+    WatchClasses();
+    std::vector<std::string> held;
+    {
+      const std::lock_guard lock(mutex_);
+      awake_ = false;
+      for (const auto& [place, one] : held_) held.push_back(place);
+    }
+    for (const std::string& place : held) Tend(place);
+    TakeOver();
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock,
+                      held_.empty() ? options_.look_interval
+                                    : std::min(options_.look_interval,
+                                               options_.export_interval),
+                      [this] { return stopping_ || awake_; });
+    if (stopping_) return;
+  }
+}
+
+void FleetProfiles::WatchClasses() {
+  for (const AgentDirectory::Known& known : options_.devices()) {
+    const std::string fleet_class = FleetClass(
+        SiliconKey(known.record.facts), EnvironmentKey(known.record.facts));
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      if (!classes_.try_emplace(fleet_class).second) continue;
+    }
+    auto watch =
+        options_.registry->Watch(ProfilesPrefix(fleet_class),
+                                 [this, fleet_class](const FleetNews& news) {
+                                   OnNews(fleet_class, news);
+                                 });
+    const std::lock_guard lock(mutex_);
+    classes_[fleet_class].watch = std::move(watch);
+  }
+}
+
+void FleetProfiles::OnNews(const std::string& fleet_class,
+                           const FleetNews& news) {
+  {
+    const std::lock_guard lock(mutex_);
+    outage_ = std::string(news.status.message());
+    if (news.status.ok()) {
+      if (news.whole) {
+        classes_[fleet_class].listed = true;
+        std::erase_if(seen_, [&](const auto& one) {
+          return one.first.starts_with(ProfilesPrefix(fleet_class));
+        });
+      }
+      for (const FleetNews::Entry& one : news.entries) TakeEntry(one);
+    }
+    ++news_;
+    awake_ = true;
+  }
+  changed_.notify_all();
+}
+
+void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
+  absl::string_view place = one.entry.key;
+  const bool of_holder = absl::ConsumeSuffix(&place, kHolderEnd);
+  if (one.entry.value.size() > kMostEntryBytes ||
+      (seen_.size() >= kMostSeen && !seen_.contains(std::string(place)))) {
+    return;
+  }
+  Seen& seen = seen_[std::string(place)];
+  const auto wait = std::uniform_int_distribution<int64_t>(
+      0, options_.jitter.count())(random_);
+  seen.take_over_at = steady_clock::now() + std::chrono::milliseconds(wait);
+  const int64_t revision = one.deleted ? 0 : one.entry.revision;
+  if (of_holder) {
+    seen.holder.reset();
+    seen.holder_revision = revision;
+    if (one.deleted) return;
+    const auto holder = DecodeFleetHolder(one.entry.value);
+    seen.holder = holder.ok() ? *holder : FleetHolder{.node = "(unknown)"};
+    return;
+  }
+  seen.profile.reset();
+  seen.revision = revision;
+  seen.unreadable.clear();
+  if (one.deleted) return;
+  auto profile = DecodeFleetProfile(place, one.entry.value);
+  if (profile.ok()) {
+    seen.profile = *std::move(profile);
+  } else {
+    seen.unreadable = std::string(profile.status().message());
+  }
+}
+
+FleetProfiles::Standing FleetProfiles::StandingOf(const ProfileKey& key) {
+  const std::string place = ProfilePlace(key);
+  const std::lock_guard lock(mutex_);
+  Standing standing;
+  const auto watched =
+      classes_.find(FleetClass(key.silicon_key, key.environment_key));
+  standing.known =
+      outage_.empty() && watched != classes_.end() && watched->second.listed;
+  if (const auto seen = seen_.find(place); seen != seen_.end())
+    standing.seen = seen->second;
+  standing.held_here = held_.contains(place);
+  return standing;
+}
+
+void FleetProfiles::AwaitNews() {
+  std::unique_lock lock(mutex_);
+  const uint64_t before = news_;
+  changed_.wait_for(lock, kNewsPatience, [&] { return news_ != before; });
+}
+
+absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
+  const JobRecord job = control->record();
+  if (options_.key == nullptr || !IsForFleet(job)) return ProfileTurn();
+  JobWait wait(control, options_.clock);
+  std::string waited_for;  // A profile's id.
+  Time unknown_since = steady_clock::now();
+  while (true) {
+    RETURN_IF_ERROR(control->CheckGoOn());
+    const Standing standing = StandingOf(job.key);
+    const Seen& seen = standing.seen;
+    // One of the same class and kernel here is under way.
+    if (standing.held_here) return ProfileTurn();
+    bool known = standing.known;
+    if (known && seen.holder) {
+      waited_for = seen.holder->profile;
+      wait.Show(absl::StrCat("waits for node ", seen.holder->node,
+                             ", which profiles this for the fleet"));
+    } else if (known) {
+      if (seen.profile && seen.profile->done && !waited_for.empty() &&
+          seen.profile->id == waited_for) {
+        return AwaitTable(control, wait, seen.profile->digest,
+                          absl::StrCat("node ", seen.profile->done_by,
+                                       " profiled it for the fleet: ",
+                                       seen.profile->outcome));
+      }
+      if (job.canary) {
+        const auto head = options_.head_of(job.key);
+        known = head.ok();
+        if (known && !head->empty()) {
+          return AwaitTable(control, wait, *head,
+                            "the fleet has a table for this environment");
+        }
+      }
+      if (known) {
+        const absl::Status taken = Take(job, seen);
+        if (taken.ok()) return ProfileTurn();
+        known = absl::IsAborted(taken);
+      }
+    }
+    if (known) unknown_since = steady_clock::now();
+    if (!known && steady_clock::now() - unknown_since > options_.patience) {
+      options_.log(true,
+                   absl::StrCat("the fleet's registry does not answer: job ",
+                                job.id, " profiles kernel ", job.kernel,
+                                " without asking the other nodes"));
+      return ProfileTurn();
+    }
+    AwaitNews();
+  }
+}
+
+absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTable(
+    JobControl* control, JobWait& wait, const std::string& digest,
+    const std::string& outcome) {
+  if (digest.empty()) return ProfileTurn{outcome};
+  const std::string name = absl::StrCat("table ", ShortDigest(digest));
+  const Time until = steady_clock::now() + options_.patience;
+  while (!options_.serves(control->record().key, digest)) {
+    RETURN_IF_ERROR(control->CheckGoOn());
+    if (steady_clock::now() > until) {
+      return ProfileTurn{absl::StrCat(
+          outcome, "; ", name,
+          " does not serve here yet: wavetune fleet status says why")};
+    }
+    wait.Show(absl::StrCat("waits for ", name, " of the fleet"));
+    AwaitNews();
+  }
+  return ProfileTurn{absl::StrCat(outcome, "; ", name, " serves here")};
+}
+
+absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
+  if (!seen.unreadable.empty() && seen.revision != 0)
+    options_.log(true, absl::StrCat("replaced: ", seen.unreadable));
+  FleetProfile profile{.key = job.key,
+                       .node = options_.node,
+                       .by = job.by,
+                       .why = job.reason,
+                       .asked_at_us = job.created_at_us,
+                       .budget_s = job.budget_s,
+                       .samples_per_candidate = job.samples_per_candidate,
+                       .portfolio_size = job.portfolio_size,
+                       .canary = job.canary};
+  const bool goes_on =
+      seen.profile && !seen.profile->done && seen.profile->key == job.key;
+  {
+    const std::lock_guard lock(mutex_);
+    profile.id = absl::StrFormat("%016x", random_());
+  }
+  if (goes_on) {
+    profile = *seen.profile;
+    std::erase_if(profile.failures, [&](const FleetProfile::Failure& failure) {
+      return failure.node == options_.node;
+    });
+  } else {
+    // Of a profile that ended, and whose node ended before it could.
+    RETURN_IF_ERROR(
+        options_.registry->DeleteBelow(AllChunksPrefix(job.key)).status());
+  }
+  profile.begun_by = options_.node;
+  ASSIGN_OR_RETURN(
+      const int64_t revision,
+      options_.registry->Commit(
+          {{.key = HolderPlace(job.key),
+            .value = EncodeFleetHolder({options_.node, profile.id}),
+            .expected = 0,
+            .of_session = true},
+           {.key = ProfilePlace(job.key),
+            .value = EncodeFleetProfile(profile),
+            .expected = seen.revision}}));
+  if (goes_on) Import(job, profile);
+  const std::lock_guard lock(mutex_);
+  held_[ProfilePlace(job.key)] = {.profile = profile,
+                                  .revision = revision,
+                                  .job_id = job.id,
+                                  .generation = job.generation};
+  return absl::OkStatus();
+}
+
+void FleetProfiles::Import(const JobRecord& job, const FleetProfile& profile) {
+  const auto imported = chunks_.Import(job.key, profile.id, job.generation);
+  if (!imported.ok()) {
+    options_.log(true, absl::StrCat("what other nodes measured for job ",
+                                    job.id, " is measured again: ",
+                                    imported.status().message()));
+    return;
+  }
+  options_.log(false,
+               absl::StrCat("job ", job.id, " goes on with ", imported->samples,
+                            " samples of other nodes"));
+  if (imported->refused > 0) {
+    options_.log(
+        true, absl::StrCat(imported->refused,
+                           " chunks of samples are refused: ", imported->why));
+  }
+}
+
+void FleetProfiles::OnJob(const JobRecord& job) {
+  if (!job.finished() || !IsForFleet(job)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::string place = ProfilePlace(job.key);
+    const auto held = held_.find(place);
+    if (held != held_.end() && held->second.job_id == job.id) {
+      held->second.ended = job;
+      held->second.publish_until = steady_clock::now() + options_.patience;
+    } else if (const auto seen = seen_.find(place);
+               job.state == JobState::kCancelled && seen != seen_.end() &&
+               seen->second.profile) {
+      declined_.insert(seen->second.profile->id);
+    }
+    awake_ = true;
+  }
+  changed_.notify_all();
+}
+
+void FleetProfiles::Tend(const std::string& place) {
+  Held held;
+  Seen seen;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = held_.find(place);
+    if (found == held_.end() || !outage_.empty()) return;
+    held = found->second;
+    seen = seen_[place];
+  }
+  if (seen.holder &&
+      *seen.holder != FleetHolder{options_.node, held.profile.id}) {
+    if (!std::exchange(held.lost, true)) {
+      options_.log(true, absl::StrCat("node ", seen.holder->node,
+                                      " goes on with the profile of kernel ",
+                                      held.profile.key.kernel,
+                                      ", as this node was out of reach"));
+    }
+  }
+  const auto keep = [&](auto change) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = held_.find(place); found != held_.end())
+      change(found->second);
+  };
+  if (held.ended) {
+    // Others are to find its table when they find that it is done.
+    const bool waits = !held.lost && !held.ended->digest.empty() &&
+                       steady_clock::now() < held.publish_until;
+    if (waits) {
+      const auto head = options_.head_of(held.profile.key);
+      if (!head.ok() || *head != held.ended->digest) return;
+    }
+    const absl::Status released =
+        held.lost ? absl::OkStatus() : Release(place, held);
+    // What was changed by others since is theirs.
+    if (!released.ok() && !absl::IsAborted(released)) return;
+    const std::lock_guard lock(mutex_);
+    held_.erase(place);
+    return;
+  }
+  if (!held.lost && !seen.holder && seen.revision >= held.revision) {
+    // Its session ended, and nobody has taken it.
+    options_.registry
+        ->Commit({{.key = HolderPlace(held.profile.key),
+                   .value = EncodeFleetHolder({options_.node, held.profile.id}),
+                   .expected = 0,
+                   .of_session = true}})
+        .IgnoreError();
+  }
+  if (!held.lost) {
+    // What fails is tried again at the next look.
+    chunks_
+        .Export(held.profile.key, held.profile.id, held.generation,
+                held.exported)
+        .IgnoreError();
+  }
+  keep([&](Held& kept) {
+    kept.exported = held.exported;
+    kept.lost = held.lost;
+  });
+}
+
+absl::Status FleetProfiles::Release(const std::string& place,
+                                    const Held& held) {
+  const JobRecord& job = *held.ended;
+  FleetProfile profile = held.profile;
+  FleetWrite write{.key = place, .expected = held.revision};
+  if (job.state == JobState::kFailed) {
+    profile.failures.push_back({options_.node, job.message});
+    if (profile.failures.size() >= kMostFailures) {
+      profile.done = true;
+      profile.outcome = absl::StrCat("it failed on ", profile.failures.size(),
+                                     " nodes, last: ", job.message);
+    }
+  } else {
+    profile.done = true;
+    profile.digest = job.digest;
+    profile.outcome = job.message;
+  }
+  profile.done_by = options_.node;
+  // One that was cancelled was never asked for.
+  if (job.state != JobState::kCancelled)
+    write.value = EncodeFleetProfile(profile);
+  RETURN_IF_ERROR(
+      options_.registry->Commit({write, {.key = HolderPlace(profile.key)}})
+          .status());
+  if (profile.done) {
+    // What stays goes with the next profile.
+    options_.registry->DeleteBelow(ChunksPrefix(profile.key, profile.id))
+        .status()
+        .IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
+bool FleetProfiles::CanTakeOver(const FleetProfile& profile) {
+  if (profile.done || profile.FailedOn(options_.node)) return false;
+  for (const AgentDirectory::Known& known : options_.devices()) {
+    const DeviceFacts& device = known.record.facts;
+    if (!known.attached || !known.problem.empty() || !known.left_out.empty() ||
+        !IsOfClass(device, profile.key)) {
+      continue;
+    }
+    const auto fingerprint =
+        options_.kernels->Fingerprint(profile.key.kernel, device);
+    return fingerprint.ok() && *fingerprint == profile.key.fingerprint &&
+           !options_.is_profiling(profile.key.kernel, device.uuid);
+  }
+  return false;
+}
+
+void FleetProfiles::TakeOver() {
+  if (options_.key == nullptr) return;
+  std::vector<FleetProfile> due;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outage_.empty()) return;
+    std::set<std::string> declined;
+    for (const auto& [place, seen] : seen_) {
+      if (seen.profile && declined_.contains(seen.profile->id))
+        declined.insert(seen.profile->id);
+    }
+    declined_.swap(declined);  // Without those that are gone.
+    for (const auto& [place, seen] : seen_) {
+      if (seen.profile && !seen.holder && !held_.contains(place) &&
+          !declined_.contains(seen.profile->id) &&
+          steady_clock::now() >= seen.take_over_at) {
+        due.push_back(*seen.profile);
+      }
+    }
+  }
+  for (const FleetProfile& profile : due) {
+    if (!CanTakeOver(profile)) continue;
+    const bool begun = !profile.begun_by.empty();
+    ReprofileRequest request{
+        .kernel = profile.key.kernel,
+        .silicon_key = profile.key.silicon_key,
+        .environment_key = profile.key.environment_key,
+        .budget_s = profile.budget_s,
+        .reason =
+            absl::StrCat(begun ? "goes on for node " : "asked for on node ",
+                         begun ? profile.begun_by : profile.node,
+                         profile.why.empty() ? "" : ": ", profile.why),
+        .by = begun ? kDaemonUser : profile.by,
+        // What was measured before is in the chunks of who began.
+        .fresh = begun || profile.fresh,
+        .samples_per_candidate = profile.samples_per_candidate,
+        .portfolio_size = profile.portfolio_size,
+        .canary = profile.canary,
+        .fingerprint = profile.key.fingerprint};
+    const absl::Status queued = options_.reprofile(request);
+    if (queued.ok()) continue;
+    options_.log(
+        true, absl::StrCat("the fleet's profile of kernel ", profile.key.kernel,
+                           " cannot be done here: ", queued.message()));
+    const std::lock_guard lock(mutex_);
+    declined_.insert(profile.id);
+  }
+}
+
+absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
+  const std::string place = ProfilePlace(profile.key);
+  const auto now = options_.registry->Get(place);
+  int64_t revision = 0;
+  if (now.ok()) {
+    revision = now->revision;
+    const auto there = DecodeFleetProfile(place, now->value);
+    if (absl::IsFailedPrecondition(there.status())) return there.status();
+    if (there.ok() && !there->done) return *there;
+  } else if (!absl::IsNotFound(now.status())) {
+    return now.status();
+  }
+  profile.node = options_.node;
+  profile.asked_at_us = options_.clock->NowUs();
+  {
+    const std::lock_guard lock(mutex_);
+    profile.id = absl::StrFormat("%016x", random_());
+  }
+  RETURN_IF_ERROR(options_.registry
+                      ->Commit({{.key = place,
+                                 .value = EncodeFleetProfile(profile),
+                                 .expected = revision}})
+                      .status());
+  return profile;
+}
+
+std::vector<FleetProfiles::Profile> FleetProfiles::View() {
+  std::vector<Profile> profiles;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, seen] : seen_) {
+    if (!seen.profile) continue;
+    profiles.push_back(
+        {*seen.profile, seen.holder ? seen.holder->node : std::string()});
+  }
+  return profiles;
+}
+
+}  // namespace wavetune

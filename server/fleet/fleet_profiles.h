@@ -1,0 +1,199 @@
+// FleetProfiles: one node of a class profiles a kernel, and the others wait for
+// what it publishes.
+//
+//   services.await_turn = [&](JobControl* job) { return profiles.Await(job); };
+//   services.job_changed = [&](const JobRecord& job) { profiles.OnJob(job); };
+//
+// A job of this node asks here before it measures. Whoever is the first writes
+// a profile and itself as its holder into the registry (fleet_profile.h) and
+// measures; what it measures goes there as it comes (sample_chunks.h). Where a
+// holder's session ends, another node of the class, whose kernel is the same
+// and whose devices are healthy, goes on with the samples that are there. So
+// does one where a profile was asked for (Ask) and nobody has begun.
+//
+// A node that cannot reach the registry for a while profiles by itself: what
+// it promotes is published when it is back, or stays a candidate where another
+// was ahead (fleet_step.h).
+//
+// Thread safety: thread-safe; one thread of its own waits for the network.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_PROFILES_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_PROFILES_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "base/signing_key.h"
+#include "server/agents/agent_directory.h"
+#include "server/catalog/kernel_catalog.h"
+#include "server/fleet/fleet_profile.h"
+#include "server/fleet/fleet_registry.h"
+#include "server/fleet/fleet_trust.h"
+#include "server/fleet/sample_chunks.h"
+#include "server/jobs/job_control.h"
+#include "server/jobs/job_requests.h"
+#include "server/jobs/job_wait.h"
+#include "server/jobs/profile_turn.h"
+
+namespace wavetune {
+
+class FleetProfiles {
+ public:
+  // Nodes on which a profile may fail before nobody tries it any more.
+  static constexpr size_t kMostFailures = 3;
+
+  // Pointers outlive the object.
+  struct Options {
+    FleetRegistry* registry = nullptr;
+    SampleStore* samples = nullptr;
+    KernelCatalog* kernels = nullptr;
+    Clock* clock = nullptr;
+    std::string fleet;  // Its name.
+    std::string node;   // This node's in it.
+    FleetTrust trust;
+    // nullptr: this node publishes nothing, so that it profiles for itself.
+    std::shared_ptr<const SigningKey> key;
+    // AgentDirectory::List.
+    std::function<std::vector<AgentDirectory::Known>()> devices;
+    // Queues a job here.
+    std::function<absl::Status(const ReprofileRequest&)> reprofile;
+    // Whether a job here is to profile a kernel on a device.
+    std::function<bool(const std::string& kernel, const std::string& uuid)>
+        is_profiling;
+    // Returns the digest of the fleet's head for a key, empty where it has none
+    // of that fingerprint. Errors: UNAVAILABLE while that is not known.
+    std::function<absl::StatusOr<std::string>(const ProfileKey&)> head_of;
+    // Whether this node serves a table.
+    std::function<bool(const ProfileKey&, const std::string& digest)> serves;
+    // What many nodes would do at once, each does after a random part of it.
+    std::chrono::milliseconds jitter{2000};
+    std::chrono::milliseconds look_interval{2000};
+    // Between chunks of samples: what is lost where this node dies.
+    std::chrono::milliseconds export_interval{200};
+    // How long a job waits for a registry that is out of reach, and for a table
+    // that was published to serve here.
+    std::chrono::milliseconds patience{15000};
+    // Hears of what changes.
+    std::function<void(bool warning, const std::string&)> log =
+        [](bool, const std::string&) {};
+  };
+
+  // A profile of the fleet, as this node sees it.
+  struct Profile {
+    FleetProfile profile;
+    std::string holder;  // The node that does it; empty: nobody does.
+  };
+
+  explicit FleetProfiles(Options options);
+  ~FleetProfiles();  // Stops.
+
+  void Start();
+  // Stops the registry, too. Waiting jobs end when they are asked to.
+  void Stop();
+
+  // Waits until a job may measure, or need not. Jobs that publish nothing for
+  // the fleet may at once. Errors: CANCELLED where it was asked to end.
+  absl::StatusOr<ProfileTurn> Await(JobControl* control);
+
+  // A job runs, or has ended: what it held is the next one's.
+  void OnJob(const JobRecord& job);
+
+  // Asks the fleet for a profile; `profile` without id. Returns it as it
+  // stands, the one that is under way where there is one. Errors: the
+  // registry's; ABORTED where others ask for it at this moment.
+  absl::StatusOr<FleetProfile> Ask(FleetProfile profile);
+
+  // Returns what is known of the classes of this node's devices.
+  std::vector<Profile> View();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  // What the registry has of a class and kernel.
+  struct Seen {
+    std::optional<FleetProfile> profile;
+    int64_t revision = 0;    // Of the profile; 0: there is none.
+    std::string unreadable;  // Why there is no profile, though an entry.
+    std::optional<FleetHolder> holder;
+    int64_t holder_revision = 0;
+    Time take_over_at{};  // This node's turn, where nobody holds it.
+  };
+  struct Watched {
+    std::unique_ptr<FleetRegistry::WatchHandle> watch;
+    bool listed = false;
+  };
+  // What a job here does for the fleet.
+  struct Held {
+    FleetProfile profile;
+    int64_t revision = 0;
+    uint64_t job_id = 0;
+    uint64_t generation = 0;
+    SampleChunks::Cursor exported;
+    bool lost = false;  // Another node has it.
+    std::optional<JobRecord> ended;
+    Time publish_until{};
+  };
+  // How it stands for a job that waits.
+  struct Standing {
+    bool known = false;
+    Seen seen;
+    bool held_here = false;
+  };
+
+  void Run();
+  void WatchClasses();
+  void OnNews(const std::string& fleet_class, const FleetNews& news);
+  void TakeEntry(const FleetNews::Entry& one);
+  Standing StandingOf(const ProfileKey& key);
+  // Waits for news, a second at most.
+  void AwaitNews();
+  // Writes the job's profile with this node as its holder, and fetches what was
+  // measured of it. Errors: as FleetRegistry::Commit.
+  absl::Status Take(const JobRecord& job, const Seen& seen);
+  void Import(const JobRecord& job, const FleetProfile& profile);
+  // Waits until a table of another node serves here.
+  absl::StatusOr<ProfileTurn> AwaitTable(JobControl* control, JobWait& wait,
+                                         const std::string& digest,
+                                         const std::string& outcome);
+  // Goes on with what a job here holds.
+  void Tend(const std::string& place);
+  absl::Status Release(const std::string& place, const Held& held);
+  // Queues jobs for what nobody does.
+  void TakeOver();
+  bool CanTakeOver(const FleetProfile& profile);
+
+  const Options options_;
+  const SampleChunks chunks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  bool stopping_ = false;
+  bool awake_ = true;
+  uint64_t news_ = 0;  // Grows with what is heard.
+  std::string outage_;
+  std::map<std::string, Seen> seen_;  // By ProfilePlace.
+  std::map<std::string, Held> held_;  // The same.
+  std::map<std::string, Watched> classes_;
+  std::set<std::string> declined_;  // Profiles that were cancelled here.
+  std::mt19937_64 random_{std::random_device{}()};
+  std::unique_ptr<FleetRegistry::WatchHandle> session_;
+  std::thread thread_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_PROFILES_H_

@@ -1,0 +1,352 @@
+// Nodes of one class and the profiles that they share; jobs are made up.
+#include "server/fleet/fleet_profiles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/fake_clock.h"
+#include "server/catalog/disk_kernel_catalog.h"
+#include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_test_support.h"
+#include "server/fleet/signed_content.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_stores.h"
+#include "server/test_folder.h"
+
+namespace wavetune::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+DeviceFacts Board(const std::string& uuid) {
+  return {.uuid = uuid,
+          .label = "a CPU",
+          .backend = "opencl",
+          .multiprocessors = 4,
+          .driver = "1",
+          .compiler = "PoCL 3.1"};
+}
+
+bool Becomes(const std::function<bool()>& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+// What a daemon has of it.
+class ProfilingNode {
+ public:
+  ProfilingNode(FakeFleet* fleet, const std::string& kernels,
+                const std::string& name, char key = 1)
+      : registry_(std::make_unique<FakeFleetRegistry>(fleet)),
+        kernels_({kernels}),
+        name_(name) {
+    kernels_.Reload();
+    profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
+        .registry = registry_.get(),
+        .samples = &samples_,
+        .kernels = &kernels_,
+        .clock = &clock_,
+        .fleet = "/wavetune/",
+        .node = name,
+        .trust =
+            FleetTrust::Parse(TestSigningKey(1).public_key() + " *\n").value(),
+        .key = key == 0 ? nullptr
+                        : std::make_shared<SigningKey>(TestSigningKey(key)),
+        .devices =
+            [this] {
+              return std::vector<AgentDirectory::Known>{
+                  {.record = {.facts = Board(name_)}, .attached = attached_}};
+            },
+        .reprofile =
+            [this](const ReprofileRequest& request) {
+              const std::lock_guard lock(mutex_);
+              asked_.push_back(request);
+              return absl::OkStatus();
+            },
+        .is_profiling =
+            [this](const std::string&, const std::string&) {
+              const std::lock_guard lock(mutex_);
+              return !asked_.empty();
+            },
+        .head_of = [this](const ProfileKey&) -> absl::StatusOr<std::string> {
+          return head_;
+        },
+        .serves = [this](const ProfileKey&,
+                         const std::string& digest) { return head_ == digest; },
+        .jitter = std::chrono::milliseconds(1),
+        .look_interval = std::chrono::milliseconds(20),
+        .patience = std::chrono::milliseconds(300)});
+    profiles_->Start();
+  }
+  ~ProfilingNode() { End(); }
+
+  // As a process that is killed, whose session then ends.
+  void End() {
+    if (registry_ == nullptr) return;
+    profiles_.reset();
+    registry_.reset();
+  }
+
+  ProfileKey Key() {
+    const DeviceFacts device = Board(name_);
+    return {"copy", *kernels_.Fingerprint("copy", device), SiliconKey(device),
+            EnvironmentKey(device)};
+  }
+  std::shared_ptr<JobControl> Job(uint64_t id, bool canary = false) {
+    JobRecord record{.id = id, .kernel = "copy", .reason = "a new driver"};
+    record.key = Key();
+    record.generation = 1;
+    record.canary = canary;
+    return std::make_shared<JobControl>(record, &jobs_,
+                                        [](const std::string&) {});
+  }
+  // How the job's turn comes out, later.
+  std::future<absl::StatusOr<ProfileTurn>> Await(
+      std::shared_ptr<JobControl> job) {
+    return std::async(std::launch::async,
+                      [this, job] { return profiles_->Await(job.get()); });
+  }
+  void EndJob(const JobControl& job, JobState state,
+              const std::string& message = "", const std::string& digest = "") {
+    JobRecord record = job.record();
+    record.state = state;
+    record.message = message;
+    record.digest = digest;
+    profiles_->OnJob(record);
+  }
+  void Measure(int count, uint64_t job_id) {
+    std::vector<SampleRecord> samples;
+    for (int i = 0; i < count; ++i) {
+      samples.push_back({.sample = {.configuration = {16, 4},
+                                    .problem = {.extents = {1 + i, 8}},
+                                    .latency_us = 10.0 + i},
+                         .device_uuid = name_,
+                         .measured_at_us = 1000 + i,
+                         .job_id = job_id});
+    }
+    ASSERT_TRUE(samples_.Append(Key(), 1, samples, {}).ok());
+  }
+  std::vector<ReprofileRequest> asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+  std::mutex mutex_;
+  std::vector<ReprofileRequest> asked_;
+  bool attached_ = true;
+  std::string head_;
+  FakeClock clock_;
+  FakeSampleStore samples_;
+  FakeJobStore jobs_;
+  std::unique_ptr<FakeFleetRegistry> registry_;
+  DiskKernelCatalog kernels_;
+  const std::string name_;
+  std::unique_ptr<FleetProfiles> profiles_;
+};
+
+class KernelFolder : public TestFolder {
+ public:
+  KernelFolder() { WriteKernel("copy"); }
+};
+
+class FleetProfilesTest : public ::testing::Test {
+ protected:
+  bool Holds(const std::string& node) {
+    const auto entry = watcher_.Get(HolderPlace(one_.Key()));
+    return entry.ok() && DecodeFleetHolder(entry->value)->node == node;
+  }
+  std::optional<FleetProfile> Profile() {
+    const std::string place = ProfilePlace(one_.Key());
+    const auto entry = watcher_.Get(place);
+    if (!entry.ok()) return std::nullopt;
+    return *DecodeFleetProfile(place, entry->value);
+  }
+  size_t Chunks() { return watcher_.List("chunks/")->entries.size(); }
+
+  const KernelFolder folder_;
+  FakeFleet fleet_;
+  FakeFleetRegistry watcher_{&fleet_};
+  const FleetTrust trust_ =
+      FleetTrust::Parse(TestSigningKey(1).public_key() + " *\n").value();
+  ProfilingNode one_{&fleet_, folder_ / "kernels", "node-1"};
+  ProfilingNode two_{&fleet_, folder_ / "kernels", "node-2"};
+};
+
+TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
+  const auto first = one_.Job(7);
+  const auto turn = one_.profiles_->Await(first.get());
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->done_elsewhere, IsEmpty());
+  EXPECT_TRUE(Holds("node-1"));
+
+  const auto second = two_.Job(3);
+  auto other = two_.Await(second);
+  EXPECT_TRUE(Becomes([&] { return !second->record().waits_for.empty(); }));
+  EXPECT_THAT(second->record().waits_for, HasSubstr("node-1"));
+  // Not before the table is the fleet's.
+  one_.EndJob(*first, JobState::kSucceeded, "promoted", "d1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(Profile()->done);
+  one_.head_ = two_.head_ = "d1";
+  const auto outcome = other.get();
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_THAT(outcome->done_elsewhere, HasSubstr("node-1"));
+  EXPECT_THAT(outcome->done_elsewhere, HasSubstr("serves here"));
+  EXPECT_FALSE(Holds("node-1"));
+  EXPECT_EQ(Profile()->digest, "d1");
+  EXPECT_THAT(two_.asked(), IsEmpty());
+}
+
+TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  one_.Measure(2500, 7);
+  EXPECT_TRUE(Becomes([&] { return Chunks() >= 3; }));
+  const ProfileKey key = one_.Key();
+  const std::string id = Profile()->id;
+  one_.End();
+  EXPECT_TRUE(Becomes([&] { return two_.asked().size() == 1; }));
+  const ReprofileRequest request = two_.asked()[0];
+  EXPECT_EQ(request.kernel, "copy");
+  EXPECT_EQ(request.fingerprint, key.fingerprint);
+  EXPECT_TRUE(request.fresh);
+  EXPECT_THAT(request.reason, HasSubstr("node-1"));
+
+  const auto second = two_.Job(3);
+  const auto turn = two_.profiles_->Await(second.get());
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->done_elsewhere, IsEmpty());
+  EXPECT_EQ(Profile()->id, id);
+  EXPECT_EQ(Profile()->begun_by, "node-2");
+  const auto got = two_.samples_.Load(key, 1);
+  ASSERT_EQ(got->samples.size(), 2500);
+  EXPECT_EQ(got->samples[0].device_uuid, "node-1");
+  EXPECT_EQ(got->samples[0].job_id, 0);
+  // They are not exported again; its own are. All go when it is done.
+  const size_t before = Chunks();
+  two_.Measure(5, 3);
+  EXPECT_TRUE(Becomes([&] { return Chunks() == before + 1; }));
+  two_.EndJob(*second, JobState::kSucceeded, "no better");
+  EXPECT_TRUE(Becomes([&] { return Chunks() == 0; }));
+  EXPECT_TRUE(Profile()->done);
+}
+
+TEST_F(FleetProfilesTest, RefusesSamplesThatNobodyTrustedSigned) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  one_.Measure(10, 7);
+  EXPECT_TRUE(Becomes([&] { return Chunks() == 1; }));
+  const FleetEntry good = watcher_.List("chunks/")->entries[0];
+  const std::string id = Profile()->id;
+  const std::string at = ChunksPrefix(one_.Key(), id);
+  // Somebody else's, none at all, and a good one where it does not belong.
+  const std::string content =
+      ReadSignedContent("chunk", good.key, good.value)->content;
+  ASSERT_TRUE(
+      watcher_
+          .Commit({{.key = at + "node-1/1",
+                    .value = SignContent("chunk", content, TestSigningKey(9))},
+                   {.key = at + "node-1/2", .value = "nothing"},
+                   {.key = at + "node-1/3", .value = good.value}})
+          .ok());
+  const SampleChunks chunks({.registry = two_.registry_.get(),
+                             .samples = &two_.samples_,
+                             .clock = &two_.clock_,
+                             .fleet = "/wavetune/",
+                             .node = "node-2",
+                             .trust = &trust_});
+  const auto imported = chunks.Import(two_.Key(), id, 1);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->samples, 10);
+  EXPECT_EQ(imported->refused, 3);
+  EXPECT_THAT(imported->why, HasSubstr("not in this node's list"));
+  EXPECT_EQ(chunks.Import(two_.Key(), id, 1)->samples, 0);
+}
+
+TEST_F(FleetProfilesTest, AnotherNodeTriesWhatFailed) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  one_.EndJob(*first, JobState::kFailed, "the GPU fell off the bus");
+  EXPECT_TRUE(Becomes([&] { return two_.asked().size() == 1; }));
+  EXPECT_TRUE(Profile()->FailedOn("node-1"));
+  EXPECT_FALSE(Profile()->done);
+  EXPECT_THAT(one_.asked(), IsEmpty());
+}
+
+TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  one_.EndJob(*first, JobState::kCancelled);
+  EXPECT_TRUE(Becomes([&] { return !Profile(); }));
+  EXPECT_FALSE(Holds("node-1"));
+  EXPECT_THAT(two_.asked(), IsEmpty());
+}
+
+TEST_F(FleetProfilesTest, NoCanaryWhereTheFleetHasATable) {
+  two_.head_ = "d9";
+  const auto job = two_.Job(3, /*canary=*/true);
+  const auto turn = two_.profiles_->Await(job.get());
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
+  EXPECT_FALSE(Profile());
+}
+
+TEST_F(FleetProfilesTest, ProfilesAloneWithoutRegistryOrKey) {
+  one_.registry_->Disconnect();
+  const auto turn = one_.profiles_->Await(one_.Job(7).get());
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->done_elsewhere, IsEmpty());
+  ProfilingNode keyless(&fleet_, folder_ / "kernels", "node-3", 0);
+  ASSERT_TRUE(keyless.profiles_->Await(keyless.Job(1).get()).ok());
+  EXPECT_FALSE(Holds("node-3"));
+}
+
+TEST_F(FleetProfilesTest, TakesItsPlaceAgainAfterItsSessionEnded) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  two_.attached_ = false;  // Nobody else can.
+  one_.registry_->EndSession();
+  EXPECT_TRUE(Becomes([&] { return Holds("node-1"); }));
+  EXPECT_THAT(two_.asked(), IsEmpty());
+}
+
+TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
+  two_.attached_ = false;
+  FleetProfile wanted{.key = two_.Key(), .by = "1000", .why = "new kernels"};
+  wanted.budget_s = 20;
+  const auto asked = two_.profiles_->Ask(wanted);
+  ASSERT_TRUE(asked.ok()) << asked.status();
+  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
+  const ReprofileRequest request = one_.asked()[0];
+  EXPECT_EQ(request.budget_s, 20);
+  EXPECT_EQ(request.by, "1000");
+  EXPECT_FALSE(request.fresh);
+  EXPECT_THAT(request.reason, HasSubstr("new kernels"));
+  // Who asks meanwhile is told of that one.
+  EXPECT_EQ(one_.profiles_->Ask(wanted)->id, asked->id);
+}
+
+TEST_F(FleetProfilesTest, EndsWithTheJobThatWaits) {
+  ASSERT_TRUE(one_.profiles_->Await(one_.Job(7).get()).ok());
+  const auto second = two_.Job(3);
+  auto turn = two_.Await(second);
+  EXPECT_TRUE(Becomes([&] { return !second->record().waits_for.empty(); }));
+  second->Cancel(1);
+  EXPECT_TRUE(absl::IsCancelled(turn.get().status()));
+}
+
+}  // namespace
+}  // namespace wavetune::testing

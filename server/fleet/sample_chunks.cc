@@ -1,0 +1,133 @@
+#include "server/fleet/sample_chunks.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_profile.h"
+#include "server/fleet/signed_content.h"
+#include "server/store/stored_records.h"
+
+namespace wavetune {
+namespace {
+
+constexpr char kChunkPurpose[] = "chunk";
+constexpr size_t kPageSamples = 1000;
+
+// No device takes two samples of one pair at one moment.
+using Identity = std::tuple<std::string, int64_t, Configuration, Problem>;
+Identity IdentityOf(const SampleRecord& record) {
+  return {record.device_uuid, record.measured_at_us,
+          record.sample.configuration, record.sample.problem};
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> SampleChunks::Export(const ProfileKey& key,
+                                             const std::string& profile,
+                                             uint64_t generation,
+                                             Cursor& cursor) const {
+  int64_t exported = 0;
+  while (true) {
+    ASSIGN_OR_RETURN(
+        const SamplePage page,
+        options_.samples->LoadPage(key, generation, cursor.page, kPageSamples));
+    Cursor next = cursor;
+    v1::FleetChunkContent content;
+    size_t bytes = 0;
+    for (; next.read < page.samples.size() && bytes < kMostBytes; ++next.read) {
+      const SampleRecord& record = page.samples[next.read];
+      if (record.job_id == 0) continue;
+      *content.add_samples() = EncodeStoredSample(record);
+      bytes += content.samples(content.samples_size() - 1).size();
+    }
+    const bool whole = next.read >= page.samples.size();
+    if (whole && page.next != 0) {
+      next.page = page.next;
+      next.read = 0;
+    }
+    if (content.samples_size() > 0) {
+      // Another one than those of before a restart.
+      next.chunk = std::max(cursor.chunk + 1, options_.clock->NowUs());
+      content.set_key(absl::StrCat(ChunksPrefix(key, profile), options_.node,
+                                   "/", next.chunk));
+      content.set_kernel(key.kernel);
+      content.set_fingerprint(key.fingerprint);
+      content.set_silicon_key(key.silicon_key);
+      content.set_environment_key(key.environment_key);
+      content.set_node(options_.node);
+      content.set_fleet(options_.fleet);
+      RETURN_IF_ERROR(
+          options_.registry
+              ->Commit({{.key = content.key(),
+                         .value = SignContent(kChunkPurpose,
+                                              content.SerializeAsString(),
+                                              *options_.key),
+                         .expected = 0}})
+              .status());
+      exported += content.samples_size();
+    }
+    cursor = next;
+    if (whole && page.next == 0) return exported;
+  }
+}
+
+absl::StatusOr<std::vector<SampleRecord>> SampleChunks::Read(
+    const ProfileKey& key, const FleetEntry& chunk) const {
+  ASSIGN_OR_RETURN(const SignedContent read,
+                   ReadSignedContent(kChunkPurpose, chunk.key, chunk.value));
+  v1::FleetChunkContent content;
+  const bool parsed = content.ParseFromString(read.content);
+  RETURN_IF_ERROR(
+      options_.trust->Check(read.public_key, content.node(), key.silicon_key)
+          .status());
+  if (!parsed || content.key() != chunk.key ||
+      content.fleet() != options_.fleet ||
+      ProfileKey{content.kernel(), content.fingerprint(), content.silicon_key(),
+                 content.environment_key()} != key) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", chunk.key, " are no samples of it"));
+  }
+  std::vector<SampleRecord> samples;
+  for (const std::string& bytes : content.samples()) {
+    ASSIGN_OR_RETURN(samples.emplace_back(), DecodeStoredSample(bytes));
+    samples.back().job_id = 0;
+  }
+  return samples;
+}
+
+absl::StatusOr<SampleChunks::Imported> SampleChunks::Import(
+    const ProfileKey& key, const std::string& profile,
+    uint64_t generation) const {
+  Imported imported;
+  ASSIGN_OR_RETURN(const FleetListing chunks,
+                   options_.registry->List(ChunksPrefix(key, profile)));
+  if (chunks.entries.empty()) return imported;
+  std::set<Identity> known;
+  ASSIGN_OR_RETURN(const SampleSet stored,
+                   options_.samples->Load(key, generation));
+  for (const SampleRecord& record : stored.samples)
+    known.insert(IdentityOf(record));
+  for (const FleetEntry& chunk : chunks.entries) {
+    absl::StatusOr<std::vector<SampleRecord>> samples = Read(key, chunk);
+    if (!samples.ok()) {
+      if (imported.refused++ == 0)
+        imported.why = std::string(samples.status().message());
+      continue;
+    }
+    std::erase_if(*samples, [&](const SampleRecord& record) {
+      return !known.insert(IdentityOf(record)).second;
+    });
+    if (samples->empty()) continue;
+    RETURN_IF_ERROR(options_.samples->Append(key, generation, *samples, {}));
+    imported.samples += static_cast<int64_t>(samples->size());
+  }
+  return imported;
+}
+
+}  // namespace wavetune
