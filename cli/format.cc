@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/types.pb.h"
 
 namespace wavetune::cli {
@@ -83,18 +82,6 @@ std::string FormatProblem(const v1::Problem& problem) {
   return text;
 }
 
-std::string FormatConfiguration(const std::vector<std::string>& parameters,
-                                const Configuration& configuration) {
-  std::vector<std::string> parts;
-  for (int i = 0; i < configuration.size(); ++i) {
-    const auto index = static_cast<size_t>(i);
-    parts.push_back(
-        absl::StrCat(index < parameters.size() ? parameters[index] : "?", "=",
-                     configuration[i]));
-  }
-  return absl::StrJoin(parts, " ");
-}
-
 std::string FormatRowRegime(const RowRegime& regime) {
   std::vector<std::string> parts;
   if (regime.max_rows != std::numeric_limits<int64_t>::max())
@@ -102,13 +89,6 @@ std::string FormatRowRegime(const RowRegime& regime) {
   if (regime.max_fill < 1)
     parts.push_back(absl::StrCat("fill<=", regime.max_fill));
   return parts.empty() ? "any rows" : absl::StrJoin(parts, " ");
-}
-
-std::vector<std::string> ParameterNames(const KernelSpec& spec) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : spec.parameters)
-    names.push_back(parameter.name);
-  return names;
 }
 
 }  // namespace wavetune::cli

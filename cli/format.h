@@ -8,13 +8,11 @@
 
 #include "model/kernel/relation.h"
 #include "model/table/table.h"
-#include "wavetune/configuration.h"
 #include "wavetune/coordinates.h"
 #include "wavetune/dimension.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
-struct KernelSpec;
 namespace v1 {
 class Problem;
 }  // namespace v1
@@ -39,15 +37,9 @@ std::string FormatProblem(const std::vector<Dimension>& dimensions,
                           const Problem& problem);
 // The same of a message, in its order.
 std::string FormatProblem(const v1::Problem& problem);
-// "BLOCK_M=64 BLOCK_N=32".
-std::string FormatConfiguration(const std::vector<std::string>& parameters,
-                                const Configuration& configuration);
 
 // "rows<=2 fill<=0.5"; "any rows" where it bounds nothing.
 std::string FormatRowRegime(const RowRegime& regime);
-
-// Names of a spec's parameters in order.
-std::vector<std::string> ParameterNames(const KernelSpec& spec);
 
 }  // namespace wavetune::cli
 

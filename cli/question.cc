@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "model/kernel/configuration_text.h"
 #include "wavetune/client.h"
 
 namespace wavetune::cli {

@@ -11,6 +11,7 @@
 #include "cli/statistics.h"
 #include "cli/text_table.h"
 #include "formats/types.h"
+#include "model/kernel/configuration_text.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 

@@ -12,6 +12,7 @@
 #include "cli/format.h"
 #include "cli/question.h"
 #include "cli/text_table.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/lookup.h"
 #include "cli/number_option.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "cli/format.h"
 #include "fit/profile.h"
 #include "model/kernel/condition_text.h"
+#include "model/kernel/configuration_text.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"

@@ -18,6 +18,7 @@
 #include "cli/json.h"
 #include "cli/lookup.h"
 #include "cli/text_table.h"
+#include "model/kernel/configuration_text.h"
 #include "model/table/coefficient_list.h"
 #include "model/table/table_codec.h"
 

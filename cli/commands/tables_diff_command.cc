@@ -18,6 +18,7 @@
 #include "cli/report/report_source.h"
 #include "cli/text_table.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/configuration_text.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {

@@ -127,10 +127,10 @@ std::vector<std::string> TraceRecorder::Missing() const {
         excluded.contains({problem->specialisation, *configuration})) {
       continue;
     }
-    missing.push_back(absl::StrCat(
-        wavetune::FormatConfiguration(kernel_.spec, *configuration), " at ",
-        wavetune::FormatProblem(kernel_.spec, *problem), ": ",
-        failure.reason()));
+    missing.push_back(
+        absl::StrCat(FormatConfiguration(kernel_.spec, *configuration), " at ",
+                     wavetune::FormatProblem(kernel_.spec, *problem), ": ",
+                     failure.reason()));
   }
   return missing;
 }

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "cli/statistics.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

@@ -10,6 +10,7 @@
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/text_table.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

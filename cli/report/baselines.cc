@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "cli/format.h"
 #include "formats/kernel_folder.h"
+#include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel/condition.h"
+#include "model/kernel/configuration_text.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
@@ -298,14 +299,7 @@ absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem) {
 
 std::string FormatConfiguration(const KernelSpec& spec,
                                 const Configuration& configuration) {
-  std::vector<std::string> parts;
-  for (int i = 0; i < configuration.size(); ++i) {
-    const auto index = static_cast<size_t>(i);
-    parts.push_back(absl::StrCat(
-        index < spec.parameters.size() ? spec.parameters[index].name : "?", "=",
-        configuration[i]));
-  }
-  return absl::StrJoin(parts, " ");
+  return FormatConfiguration(ParameterNames(spec), configuration);
 }
 
 std::string FormatProblem(const KernelSpec& spec, const Problem& problem) {

@@ -5,21 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/configuration_text.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
-namespace {
-
-std::vector<std::string> ParameterNames(const KernelSpec& spec) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : spec.parameters) {
-    names.push_back(parameter.name);
-  }
-  return names;
-}
-
-}  // namespace
 
 bool IsComparable(const KernelSpec& spec, const Table& table) {
   if (table.parameters != ParameterNames(spec)) return false;
