@@ -5,15 +5,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "fit/build/fit_table.h"
+#include "fit/plan/drift_verdict.h"
+#include "fit/plan/kept_after_drift.h"
 #include "fit/plan/verification.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/configuration_text.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
 #include "model/table/table_codec.h"
@@ -132,7 +137,7 @@ TEST_F(CanaryTest, AsksForPairsOfThePortfolioThatWereMeasuredBefore) {
   const std::vector<TableCandidate>& portfolio =
       Before().table->table().sub_tables[0].portfolio;
   for (const CanaryPair& pair : pairs) {
-    regimes.insert(pair.regime);
+    regimes.insert(pair.structure);
     distinct.emplace(pair.item.configuration, pair.item.problem);
     EXPECT_TRUE(std::any_of(
         portfolio.begin(), portfolio.end(), [&](const TableCandidate& member) {
@@ -209,11 +214,72 @@ TEST_F(CanaryTest, RefitsTheRegimeThatDrifted) {
   }
 }
 
-TEST_F(CanaryTest, ProfilesWhereConfigurationsChangedOnTheirOwn) {
+// Its pairs are a part of each regime of problems.
+TEST_F(CanaryTest, RefitsWithoutTheConfigurationThatDrifted) {
+  const Configuration slow = Plan()[0].item.configuration;
+  const DriftReport report = Judge([&](const MeasureItem& item) {
+    return item.configuration == slow ? 3 : 1;
+  });
+  EXPECT_EQ(report.action, DriftAction::kRefit) << report.reason;
+  EXPECT_EQ(report.overall_ratio, 1);
+  const std::string name =
+      FormatConfiguration(Before().table->table().parameters, slow);
+  EXPECT_THAT(report.reason, HasSubstr(name));
+  ASSERT_THAT(report.regimes, Not(IsEmpty()));
+  EXPECT_EQ(report.regimes[0].name, name);
+  EXPECT_NEAR(report.regimes[0].median_ratio, 3, 0.1);
+  EXPECT_EQ(std::count_if(report.regimes.begin(), report.regimes.end(),
+                          [](const DriftRegime& r) { return r.drifted; }),
+            1);
+  const std::vector<Sample> kept = Kept(report);
+  EXPECT_THAT(kept, Not(IsEmpty()));
+  for (const Sample& sample : kept) EXPECT_NE(sample.configuration, slow);
+}
+
+// Also those that were not compared.
+TEST_F(CanaryTest, RefitsWithoutTheConfigurationsThatAreLikeThoseThatDrifted) {
   const DriftReport report = Judge([](const MeasureItem& item) {
     return item.configuration[0] == 64 ? 1.5 : 1;
   });
+  EXPECT_EQ(report.action, DriftAction::kRefit) << report.reason;
+  const std::vector<Sample> kept = Kept(report);
+  const auto count = [](const std::vector<Sample>& samples, bool slow) {
+    return std::count_if(samples.begin(), samples.end(), [&](const Sample& s) {
+      return (s.configuration[0] == 64) == slow;
+    });
+  };
+  const std::vector<Sample>& before = Before().input.samples;
+  EXPECT_EQ(count(kept, true), 0);
+  EXPECT_GT(count(kept, false), count(before, false) * 4 / 5);
+}
+
+TEST_F(CanaryTest, ProfilesWhereWhatDriftedIsOfNoKind) {
+  int pairs = 0;
+  const DriftReport report =
+      Judge([&](const MeasureItem&) { return ++pairs % 3 == 0 ? 1.5 : 1; });
   EXPECT_EQ(report.action, DriftAction::kProfile) << report.reason;
+}
+
+// As on a busy host. Pairs that are alone at their problem: of two the order
+// would have changed.
+TEST_F(CanaryTest, CarriesOverWhereSinglePairsAreFarOff) {
+  const std::vector<CanaryPair> pairs = Plan();
+  std::map<Problem, int> rivals;
+  for (const CanaryPair& pair : pairs) ++rivals[pair.item.problem];
+  std::set<std::string> regimes;
+  std::vector<MeasureItem> off;
+  for (const CanaryPair& pair : pairs) {
+    if (rivals[pair.item.problem] == 1 && !regimes.contains(pair.structure) &&
+        regimes.insert(pair.configuration).second) {
+      regimes.insert(pair.structure);
+      off.push_back(pair.item);
+    }
+  }
+  ASSERT_GE(off.size(), 2U);
+  const DriftReport report = Judge([&](const MeasureItem& item) {
+    return std::find(off.begin(), off.end(), item) == off.end() ? 1 : 3;
+  });
+  EXPECT_EQ(report.action, DriftAction::kCarryOver) << report.reason;
 }
 
 TEST_F(CanaryTest, CannotJudgeWhereTooFewPairsCouldBeMeasured) {

@@ -1,7 +1,7 @@
 // DriftReport: what changed between two environments of one silicon (another
 // driver, runtime or power limit), by a few measurements under both.
 //
-// Made by JudgeCanary (fit/plan/canary.h), kept with the job that asked.
+// Made by JudgeCanary (fit/plan/drift_verdict.h), kept with the job that asked.
 //
 // Thread safety: plain values.
 #ifndef WAVETUNE_FIT_PLAN_DRIFT_REPORT_H_
@@ -21,10 +21,12 @@ enum class DriftAction {
   kProfile  // Everything is measured anew.
 };
 
-// Problems that are alike to the wave model.
+// Pairs that may drift together: of problems that are alike to the wave model,
+// or of one configuration.
 struct DriftRegime {
   std::string specialisation;
-  std::string name;  // "one row of tiles, past the first wave".
+  // "one row of tiles, more waves"; "BLOCK_M=64 BLOCK_N=32".
+  std::string name;
   int32_t pairs = 0;
   // Latency now / latency then, of its pairs.
   double median_ratio = 1;
@@ -42,7 +44,8 @@ struct DriftReport {
   int32_t samples = 0;
   double seconds = 0;        // That measuring them took.
   double overall_ratio = 1;  // What did not drift took so many times as long.
-  std::vector<DriftRegime> regimes;  // The most drifted first.
+  // The most drifted first; of those that did not drift configurations last.
+  std::vector<DriftRegime> regimes;
   DriftAction action = DriftAction::kUndecided;
   std::string reason;  // For people.
 

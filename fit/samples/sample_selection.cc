@@ -113,6 +113,10 @@ bool IsPlausibleLatency(double latency_us) {
          latency_us <= kLongestLatencyUs;
 }
 
+bool IsSound(const Sample& sample) {
+  return !sample.throttled && IsPlausibleLatency(sample.latency_us);
+}
+
 std::vector<Observation> SelectObservations(
     const Mapping& mapping, absl::Span<const Sample* const> samples,
     SelectionCounts& counts) {

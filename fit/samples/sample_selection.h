@@ -23,6 +23,10 @@ inline constexpr double kLongestLatencyUs = 1e9;
 // Returns whether a latency can be a launch's. Cannot fail.
 bool IsPlausibleLatency(double latency_us);
 
+// Returns whether a sample can be compared with another: a plausible latency,
+// of a device that was not throttled. Cannot fail.
+bool IsSound(const Sample& sample);
+
 // What a selection did, for FitReport::notes.
 struct SelectionCounts {
   int64_t used = 0;

@@ -11,6 +11,8 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "fit/plan/drift_regimes.h"
+#include "fit/plan/drift_verdict.h"
+#include "fit/plan/kept_after_drift.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/key_difference.h"
