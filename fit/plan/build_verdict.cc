@@ -1,8 +1,9 @@
 #include "fit/plan/build_verdict.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
-#include <vector>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "fit/samples/sample_selection.h"
@@ -18,7 +19,7 @@ std::map<Problem, double> ChosenLatencies(const MeasuredBuild& build) {
   std::map<Problem, double> latencies_us;
   for (const Sample& sample : build.samples) {
     // Suspect ones count: the mean's standard error says how unsure they are.
-    if (sample.throttled || !IsPlausibleLatency(sample.latency_us)) continue;
+    if (!IsSound(sample)) continue;
     const Decision decision = build.table->Resolve(
         build.table->SubTableIndex(sample.problem.specialisation),
         sample.problem.View());
@@ -59,6 +60,35 @@ BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now) {
         verdict.ratio, verdict.problems);
   }
   return verdict;
+}
+
+int CountChosenMeasured(const MeasuredBuild& build) {
+  return static_cast<int>(ChosenLatencies(build).size());
+}
+
+std::vector<MeasureItem> PlanBuildComparison(const MeasuredBuild& before,
+                                             const MeasuredBuild& now) {
+  const std::map<Problem, double> now_us = ChosenLatencies(now);
+  std::vector<std::pair<double, Problem>> missing;
+  size_t compared = 0;
+  for (const auto& [problem, then_us] : ChosenLatencies(before)) {
+    if (now_us.contains(problem)) {
+      ++compared;
+    } else {
+      missing.emplace_back(then_us, problem);
+    }
+  }
+  if (compared >= BuildVerdict::kFewestProblems) return {};
+  std::sort(missing.begin(), missing.end());
+  missing.resize(std::min<size_t>(
+      missing.size(), 2 * BuildVerdict::kFewestProblems - compared));
+  std::vector<MeasureItem> items;
+  for (const auto& [then_us, problem] : missing) {
+    const Decision decision = now.table->Resolve(
+        now.table->SubTableIndex(problem.specialisation), problem.View());
+    items.push_back({decision.configuration, problem});
+  }
+  return items;
 }
 
 }  // namespace wavetune

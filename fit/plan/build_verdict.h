@@ -9,9 +9,11 @@
 #define WAVETUNE_FIT_PLAN_BUILD_VERDICT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune {
@@ -37,6 +39,17 @@ struct BuildVerdict {
 // more than 3 % and twice the standard error of the mean, at 6 problems or
 // more. Cannot fail.
 BuildVerdict JudgeBuild(const MeasuredBuild& before, const MeasuredBuild& now);
+
+// Returns at how many problems what the table chooses was measured in its
+// build. Cannot fail.
+int CountChosenMeasured(const MeasuredBuild& build);
+
+// Returns what is to be measured of the build that is there now so that
+// JudgeBuild has twice its fewest problems: what the new table chooses at
+// problems where that was done for the table before, those that took the least
+// first. Empty where it has enough, or nothing is known of before. Cannot fail.
+std::vector<MeasureItem> PlanBuildComparison(const MeasuredBuild& before,
+                                             const MeasuredBuild& now);
 
 }  // namespace wavetune
 

@@ -16,6 +16,8 @@ namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using testing::SyntheticDevice;
 
 class BuildVerdictTest : public ::testing::Test {
@@ -60,6 +62,26 @@ TEST_F(BuildVerdictTest, NothingIsSaidOfFewProblems) {
       JudgeBuild({table_.get(), input_.samples}, {table_.get(), few}).slower);
   EXPECT_FALSE(
       JudgeBuild({table_.get(), {}}, {table_.get(), input_.samples}).slower);
+}
+
+TEST_F(BuildVerdictTest, WhatIsMissingForAVerdictIsPlanned) {
+  const MeasuredBuild before{table_.get(), input_.samples};
+  ASSERT_GT(CountChosenMeasured(before), 12);
+  const std::vector<MeasureItem> items =
+      PlanBuildComparison(before, {table_.get(), {}});
+  ASSERT_THAT(items, SizeIs(12));
+  std::vector<Sample> now;
+  for (const MeasureItem& item : items) {
+    now.push_back(device_.Measure(item));
+    now.back().latency_us *= 1.3;
+  }
+  const BuildVerdict verdict = JudgeBuild(before, {table_.get(), now});
+  EXPECT_EQ(verdict.problems, 12);
+  EXPECT_TRUE(verdict.slower);
+  EXPECT_THAT(PlanBuildComparison(before, {table_.get(), now}), IsEmpty());
+  now.resize(4);
+  EXPECT_THAT(PlanBuildComparison(before, {table_.get(), now}), SizeIs(8));
+  EXPECT_THAT(PlanBuildComparison({table_.get(), {}}, before), IsEmpty());
 }
 
 }  // namespace

@@ -391,5 +391,43 @@ TEST_F(DriftJobTest, ASlowerBuildIsRefusedUnlessSomebodyWantsIt) {
   queue_ = nullptr;
 }
 
+// As with a small budget, or where the serving table was refitted from samples
+// of another driver.
+TEST_F(DriftJobTest, WhatABuildIsComparedByIsMeasuredWhereItLacks) {
+  Run(StartQueue());
+  kernels_.Add(spec_, "2");
+  const LatencyFunction before = SyntheticLatency(&spec_, 64);
+  FakeMeasurementExecutor slower(
+      {.facts = testing::H200(),
+       .latency_us = [&](const Configuration& c, const Problem& p) {
+         return 2 * before(c, p);
+       }});
+  directory_.Attach(&slower);
+  JobServices services = Services();
+  services.profiling.plan_next = [](const ProfileInput& input,
+                                    const std::vector<MeasureItem>& failed,
+                                    const std::vector<MeasureItem>& pending) {
+    ProfileStep step = FakeProfiling().plan_next(input, failed, pending);
+    const Problem& first = input.spec->representative_problems[0].problem;
+    std::erase_if(step.items, [&](const MeasureItem& item) {
+      return item.problem.extents != first.extents;
+    });
+    return step;
+  };
+  services.profiling.plan_verification = [](const ProfileInput&, const Table&,
+                                            const Table*) {
+    return VerificationPlan();
+  };
+  services.profiling.judge_verification = [](const VerificationPlan&,
+                                             const std::vector<Sample>&) {
+    return Verdict{.promote = true, .reason = "promoted: it is as fast"};
+  };
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  const JobRecord job = Run(queue);
+  EXPECT_THAT(job.message,
+              AllOf(HasSubstr("not promoted"), HasSubstr("over 6 problems")));
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -11,7 +11,6 @@
 #include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
-#include "fit/plan/build_verdict.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/exclusion.h"
@@ -19,7 +18,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/catalog/wrong_tables.h"
-#include "server/jobs/board_ratio.h"
+#include "server/jobs/build_comparison.h"
 #include "server/jobs/carry_over.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
@@ -515,6 +514,9 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();
+  ASSIGN_OR_RETURN(
+      const BuildComparison builds,
+      BuildComparison::Load(*services_.samples, record, incumbent_));
   VerificationPlan plan;
   std::vector<Sample> measured;
   if (record.refit_only) {
@@ -523,7 +525,13 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     plan = services_.profiling.plan_verification(
         input_, fit.table, incumbent ? &incumbent->table() : nullptr);
     bool crashed = false;
-    RETURN_IF_ERROR(MeasureVerification(plan, &measured, &crashed));
+    RETURN_IF_ERROR(MeasureForVerdict(plan.items, &measured, &crashed));
+    const std::vector<MeasureItem> missing =
+        builds.Missing(*table, input_.samples);
+    if (!crashed && !missing.empty()) {
+      std::vector<Sample> of_build;  // Read from the job's samples.
+      RETURN_IF_ERROR(MeasureForVerdict(missing, &of_build, &crashed));
+    }
     if (crashed) {
       *done = false;
       return absl::OkStatus();
@@ -536,7 +544,7 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   const std::string reason = verdict.reason + coverage + Remarks();
   const std::vector<RejectedPoint> points = EvidenceOf(plan, measured);
   // First, as it is why a table of this build loses, where it does.
-  ASSIGN_OR_RETURN(const std::string slower, WhySlower(*table));
+  const std::string slower = builds.WhySlower(*table, input_.samples);
   if (!slower.empty()) {
     Reject(fit.table, payload, slower + coverage + Remarks(), points);
     Keep(slower + coverage + Remarks());
@@ -575,36 +583,6 @@ absl::Status ProfilingJob::KeepIncumbent(const Verdict& verdict,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ProfilingJob::WhySlower(
-    const CompiledTable& table) {
-  const JobRecord job = control_->record();
-  const TableRecord* const serving = incumbent_.record();
-  // Under another driver a build may be slower without being worse.
-  if (job.promote_although_slower || incumbent_.comparable() == nullptr ||
-      serving->key.fingerprint == job.key.fingerprint ||
-      !serving->IsFor(job.key.environment_key)) {
-    return std::string();
-  }
-  ProfileKey before = serving->key;
-  BuildVerdict verdict;
-  // Under the same driver, where enough was measured of it.
-  for (const std::string& environment :
-       {job.key.environment_key, std::string(serving->measured_in())}) {
-    before.environment_key = environment;
-    ASSIGN_OR_RETURN(SampleSet stored,
-                     LoadProfilesOf(*services_.samples, before));
-    NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
-    const std::vector<Sample> then = SamplesOf(stored);
-    verdict =
-        JudgeBuild({incumbent_.comparable(), then}, {&table, input_.samples});
-    if (verdict.problems >= BuildVerdict::kFewestProblems) break;
-  }
-  if (!verdict.slower) return std::string();
-  return absl::StrCat(verdict.reason,
-                      "; promote it all the same: wavetune reprofile --kernel ",
-                      job.kernel, " --promote-although-slower");
-}
-
 absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
   const JobRecord job = control_->record();
   const bool spent =
@@ -614,24 +592,24 @@ absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
       BudgetTooSmallText(job, samples_planned_, std::string(status.message())));
 }
 
-absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
-                                               std::vector<Sample>* measured,
-                                               bool* crashed) {
+absl::Status ProfilingJob::MeasureForVerdict(
+    const std::vector<MeasureItem>& items, std::vector<Sample>* measured,
+    bool* crashed) {
   control_->Update([&](JobRecord& job) {
     job.phase = JobPhase::kVerifying;
     job.done = 0;
-    job.total = static_cast<int64_t>(plan.items.size());
+    job.total = static_cast<int64_t>(items.size());
   });
-  measured->resize(plan.items.size());
+  measured->resize(items.size());
   const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
     if (result.sample) {
       (*measured)[index] = *result.sample;
       input_.samples.push_back(*result.sample);
     }
-    failed_pairs_.Take(kernel_->spec, plan.items[index], result);
+    failed_pairs_.Take(kernel_->spec, items[index], result);
     if (result.excluded) {
       *crashed = true;
-      const MeasureItem& item = plan.items[index];
+      const MeasureItem& item = items[index];
       Candidate candidate{.configuration = item.configuration};
       candidate.excluded_reason =
           absl::StrCat("crashed during verification: ", result.failure);
@@ -642,7 +620,7 @@ absl::Status ProfilingJob::MeasureVerification(const VerificationPlan& plan,
   // It decides what serves: where a budget is tiny it may pass it.
   device_.SetDeviceTimeLimit(0);
   absl::Status status =
-      device_.Measure(plan.items, KeepTogether::kProblem, on_result).status();
+      device_.Measure(items, KeepTogether::kProblem, on_result).status();
   device_.SetDeviceTimeLimit(MeasuringLimitUs(control_->record()));
   return status;
 }

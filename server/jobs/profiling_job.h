@@ -76,19 +76,14 @@ class ProfilingJob {
   // Ends without a promotion of the new table; an incumbent of another
   // environment that verification found to hold is carried over.
   absl::Status KeepIncumbent(const Verdict& verdict, const std::string& reason);
-  // Returns why what the table chooses is slower than what the serving one
-  // chose in its own build of the kernel; empty where it is not, or it is the
-  // same build, or nobody minds.
-  absl::StatusOr<std::string> WhySlower(const CompiledTable& table);
-
   // Returns what to say where no table could be fitted: whether that is the
   // budget's fault.
   absl::Status FitFailed(const absl::Status& status) const;
 
-  // Fills `measured` in the order of plan.items.
-  absl::Status MeasureVerification(const VerificationPlan& plan,
-                                   std::vector<Sample>* measured,
-                                   bool* crashed);
+  // Fills `measured` in the order of items, and takes them for samples of the
+  // job.
+  absl::Status MeasureForVerdict(const std::vector<MeasureItem>& items,
+                                 std::vector<Sample>* measured, bool* crashed);
 
   absl::StatusOr<DeviceFacts> Facts();
   // Raises the samples per candidate of a top-up above what is stored.
