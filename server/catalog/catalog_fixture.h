@@ -46,7 +46,8 @@ class CatalogFixture : public ::testing::Test {
 
   std::vector<TableRecord> Serving() const {
     std::vector<TableRecord> records;
-    for (const ServingTable& table : tables_.snapshot()->tables)
+    for (const auto current = tables_.snapshot();
+         const ServingTable& table : current->tables)
       records.push_back(table.record);
     return records;
   }

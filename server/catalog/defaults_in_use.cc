@@ -16,7 +16,8 @@ DefaultsInUse::Defaults DefaultsInUse::Find(
     if (defaults.size() < DefaultFaults::kMostKept)
       defaults.emplace(key, default_configuration);
   };
-  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
     if (wanted(table.record.key))
       add(table.record.key, table.table->table().default_configuration);
   }
@@ -47,7 +48,8 @@ void DefaultsInUse::Load() {
        Find(/*only_attached=*/false, all))
     options_.faults->Load(key, default_configuration);
   // Of what was withdrawn the kernel's folder may be gone.
-  for (const ServingTable& withdrawn : options_.tables->snapshot()->withdrawn) {
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& withdrawn : current->withdrawn) {
     if (withdrawn.table == nullptr) continue;
     options_.faults->Load(withdrawn.record.key,
                           withdrawn.table->table().default_configuration);

@@ -364,7 +364,8 @@ absl::Status TableCatalog::Withdraw(const ProfileKey& key,
   record.promoted_at_us = now_us;
   record.by = kDaemonUser;
   std::lock_guard change_lock(change_mutex_);
-  for (const ServingTable& t : snapshot()->tables) {
+  for (const auto current = snapshot();
+       const ServingTable& t : current->tables) {
     if (t.record.key == key && t.record.digest != table.digest) {
       return absl::OkStatus();
     }

@@ -247,7 +247,8 @@ TEST_F(TableCatalogTest, KeepsInMindWhatAnUpgradeCannotReadUntilItIsReplaced) {
   ASSERT_TRUE(catalog_.Load().ok());
   ASSERT_THAT(catalog_.snapshot()->tables, IsEmpty());
   std::vector<std::string> left_out;
-  for (const LeftOutTable& t : catalog_.snapshot()->left_out) {
+  for (const auto current = catalog_.snapshot();
+       const LeftOutTable& t : current->left_out) {
     left_out.push_back(t.why);
   }
   EXPECT_EQ(left_out, warnings_);

@@ -52,7 +52,8 @@ class DriftFixture : public JobQueueFixture {
 
   std::vector<TableRecord> ServingAll() const {
     std::vector<TableRecord> records;
-    for (const ServingTable& table : tables_.snapshot()->tables) {
+    for (const auto current = tables_.snapshot();
+         const ServingTable& table : current->tables) {
       records.push_back(table.record);
     }
     return records;

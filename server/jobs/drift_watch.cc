@@ -38,7 +38,8 @@ void DriftWatch::Look() {
 
 void DriftWatch::LookAt(const DeviceFacts& device) {
   std::set<std::string> kernels;
-  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
     if (table.record.key.silicon_key == SiliconKey(device)) {
       kernels.insert(table.record.key.kernel);
     }

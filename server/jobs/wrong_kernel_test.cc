@@ -42,7 +42,8 @@ class WrongKernelTest : public JobQueueFixture {
 
   std::vector<Configuration> Chosen() const {
     std::vector<Configuration> chosen;
-    for (const ServingTable& serving : tables_.snapshot()->tables) {
+    for (const auto current = tables_.snapshot();
+         const ServingTable& serving : current->tables) {
       for (const SubTable& sub : serving.table->table().sub_tables) {
         for (const TableCandidate& candidate : sub.portfolio) {
           chosen.push_back(candidate.configuration);

@@ -208,7 +208,8 @@ absl::Status TableHandler::ListTableHistory(
   for (const TableRecord& record : history) {
     *response->add_tables() = InfoOf(record, /*stale_reason=*/"");
   }
-  for (const ServingTable& table : tables_->snapshot()->tables) {
+  for (const auto current = tables_->snapshot();
+       const ServingTable& table : current->tables) {
     if (table.record.key.kernel == request.kernel() &&
         table.record.key.silicon_key == silicon_key) {
       response->add_serving(table.record.digest);
