@@ -67,8 +67,14 @@ std::string HeadKey(const ProfileKey& key) {
       key.kernel);
 }
 
-std::string BlobKey(absl::string_view digest) {
-  return absl::StrCat("blobs/", digest);
+std::string BlobsPrefix(const ProfileKey& key) {
+  return absl::StrCat("blobs/",
+                      FleetClass(key.silicon_key, key.environment_key), "/",
+                      key.kernel, "/");
+}
+
+std::string BlobKey(const ProfileKey& key, absl::string_view digest) {
+  return BlobsPrefix(key) + std::string(digest);
 }
 
 std::string SignHead(const FleetHead& head, const SigningKey& key) {

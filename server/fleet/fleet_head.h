@@ -50,11 +50,16 @@ struct SignedHead {
 std::string FleetClass(absl::string_view silicon_key,
                        absl::string_view environment_key);
 
-// Returns keys in the registry: of all heads of a class, of one of them, and of
-// a payload. Cannot fail.
+// Returns keys in the registry: of all heads of a class, of one of them, of all
+// payloads of such a head, and of one of them. Cannot fail.
+//
+// A payload belongs to one head, and is written and deleted only with it, by
+// commits that expect the head's revision: so no head names one that another
+// node deletes meanwhile.
 std::string HeadsPrefix(absl::string_view fleet_class);
 std::string HeadKey(const ProfileKey& key);
-std::string BlobKey(absl::string_view digest);
+std::string BlobsPrefix(const ProfileKey& key);
+std::string BlobKey(const ProfileKey& key, absl::string_view digest);
 
 // Returns the bytes of a signed head. Cannot fail.
 std::string SignHead(const FleetHead& head, const SigningKey& key);

@@ -40,7 +40,8 @@ TEST_F(FleetHeadTest, KeysAreOfClassAndKernel) {
                 "gemm");
   EXPECT_NE(FleetClass("a", "bc"), FleetClass("ab", "c"));
   EXPECT_EQ(FleetClass("a", "b").size(), 16u);
-  EXPECT_EQ(BlobKey("12"), "blobs/12");
+  EXPECT_EQ(BlobKey(head_.key, "12"),
+            "blobs/" + HeadKey(head_.key).substr(6) + "/12");
 }
 
 TEST_F(FleetHeadTest, AnyChangeIsRefused) {

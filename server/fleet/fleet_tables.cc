@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/decide/compiled_table.h"
+#include "server/fleet/fleet_writes.h"
 
 namespace wavetune {
 namespace {
@@ -175,7 +176,8 @@ void FleetTables::TakeNews(const std::string& fleet_class,
 
 FleetTables::OwnTables FleetTables::FindOwnTables() const {
   OwnTables own;
-  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
     if (!IsOwn(table.record)) continue;
     TableRecord& newest = own[HeadKey(table.record.key)];
     if (table.record.epoch > newest.epoch) newest = table.record;
@@ -285,7 +287,7 @@ absl::Status FleetTables::Take(FleetStep step, const std::string& key,
                                const TableRecord* own) {
   switch (step) {
     case FleetStep::kAdopt:
-      return Adopt(key, state, own);
+      return Adopt(key, state);
     case FleetStep::kPublish:
       return Publish(key, state, facts, *own);
     case FleetStep::kRestore:
@@ -296,7 +298,8 @@ absl::Status FleetTables::Take(FleetStep step, const std::string& key,
 }
 
 std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
-  for (const ServingTable& table : options_.tables->snapshot()->tables) {
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
     if (table.record.key == head.key && table.record.digest == head.digest)
       return table.record;
   }
@@ -305,11 +308,14 @@ std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
 
 absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
                                                const State& state) {
-  const std::string& digest = state.judged.head->head.digest;
+  const FleetHead& head = state.judged.head->head;
+  const std::string& digest = head.digest;
   // One that may not serve here yet is not fetched with each try.
   if (Sha256Hex(state.fetched) == digest) return state.fetched;
-  const auto blob = options_.registry->Get(BlobKey(digest));
+  const auto blob = options_.registry->Get(BlobKey(head.key, digest));
   if (absl::IsNotFound(blob.status())) {
+    // It may have gone since, with a head that is the fleet's no longer.
+    RETURN_IF_ERROR(LookAgain(key, state));
     RefuseFor(key, &Counts::refused_payload);
     return absl::NotFoundError(absl::StrCat(
         "the fleet's registry has no payload of table ", ShortDigest(digest)));
@@ -350,8 +356,7 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
   return record;
 }
 
-absl::Status FleetTables::Adopt(const std::string& key, const State& state,
-                                const TableRecord* own) {
+absl::Status FleetTables::Adopt(const std::string& key, const State& state) {
   const FleetHead& head = state.judged.head->head;
   const std::string& bytes = state.registered->value;
   // Its own, or one that it had before it was restarted.
@@ -363,11 +368,20 @@ absl::Status FleetTables::Adopt(const std::string& key, const State& state,
       absl::IsInvalidArgument(record.status()))
     RefuseFor(key, &Counts::refused_payload);
   RETURN_IF_ERROR(record.status());
-  if (own != nullptr && own->digest != head.digest)
-    RETURN_IF_ERROR(KeepAsCandidate(*own, head));
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
                    options_.tables->Import(*record, payload));
   Count(&Counts::adopted);
+  // What a job here promoted since, also while this was under way.
+  std::vector<TableRecord> lost = imported.ended;
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
+    if (HeadKey(table.record.key) == key) lost.push_back(table.record);
+  }
+  for (const TableRecord& table : lost) {
+    if (IsOwn(table) && table.epoch > state.stored.table_epoch &&
+        table.epoch < imported.table.epoch)
+      RETURN_IF_ERROR(KeepAsCandidate(table, head));
+  }
   return Accept(key, *state.judged.head, {bytes, imported.table.epoch});
 }
 
@@ -385,29 +399,62 @@ absl::Status FleetTables::KeepAsCandidate(const TableRecord& own,
   return absl::OkStatus();
 }
 
-absl::Status FleetTables::Write(const std::string& key, const State& state,
-                                const std::string& bytes,
-                                const std::string& digest) {
-  ASSIGN_OR_RETURN(const ServingTable table, options_.tables->Get(digest));
-  std::vector<FleetWrite> writes = {
-      {.key = key,
-       .value = bytes,
-       .expected = state.registered ? state.registered->revision : 0}};
-  const auto blob = options_.registry->Get(BlobKey(digest));
-  if (absl::IsNotFound(blob.status()) ||
-      (blob.ok() && Sha256Hex(blob->value) != digest)) {
-    writes.push_back(
-        {.key = BlobKey(digest), .value = std::string(table.table->payload())});
-  } else {
-    RETURN_IF_ERROR(blob.status());
+absl::StatusOr<std::vector<FleetWrite>> FleetTables::PayloadWrites(
+    const State& state, const FleetHead& head) {
+  ASSIGN_OR_RETURN(FleetListing blobs,
+                   options_.registry->List(BlobsPrefix(head.key)));
+  // The one that is replaced is first to be kept, then what came last.
+  const std::string own = BlobKey(head.key, head.digest);
+  const std::string before =
+      state.judged.head ? BlobKey(head.key, state.judged.head->head.digest)
+                        : "";
+  std::sort(blobs.entries.begin(), blobs.entries.end(),
+            [&](const FleetEntry& a, const FleetEntry& b) {
+              return std::pair(a.key == before, a.revision) >
+                     std::pair(b.key == before, b.revision);
+            });
+  bool there = false;
+  size_t kept = 1;
+  std::vector<FleetWrite> writes;
+  for (const FleetEntry& blob : blobs.entries) {
+    if (blob.key == own) {
+      there = Sha256Hex(blob.value) == head.digest;
+    } else if (kept < kPayloadsKept) {
+      ++kept;
+    } else if (writes.size() + 2 < FleetRegistry::kMaxWrites) {
+      writes.push_back({.key = blob.key, .value = std::nullopt});
+    }
   }
-  absl::Status committed = options_.registry->Commit(writes).status();
-  if (!absl::IsAborted(committed)) return committed;
-  // Another node was ahead. The watch may have told so before, or miss it.
+  if (there) return writes;
+  ASSIGN_OR_RETURN(const ServingTable table, options_.tables->Get(head.digest));
+  writes.push_back({.key = own, .value = std::string(table.table->payload())});
+  return writes;
+}
+
+absl::Status FleetTables::LookAgain(const std::string& key,
+                                    const State& state) {
   const auto now = options_.registry->Get(key);
   if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
+  const int64_t known = state.registered ? state.registered->revision : 0;
+  if ((now.ok() ? now->revision : 0) == known) return absl::OkStatus();
   const std::lock_guard lock(mutex_);
-  heads_[key].registered = now.ok() ? std::optional(*now) : std::nullopt;
+  // The watch may tell so later; or has told of one that is newer still.
+  std::optional<FleetEntry>& told = heads_[key].registered;
+  if ((told ? told->revision : 0) == known)
+    told = now.ok() ? std::optional(*now) : std::nullopt;
+  return FleetEntryChanged(key);
+}
+
+absl::Status FleetTables::Write(const std::string& key, const State& state,
+                                const FleetHead& head,
+                                const std::string& bytes) {
+  ASSIGN_OR_RETURN(std::vector<FleetWrite> writes, PayloadWrites(state, head));
+  writes.push_back(
+      {.key = key,
+       .value = bytes,
+       .expected = state.registered ? state.registered->revision : 0});
+  const absl::Status committed = options_.registry->Commit(writes).status();
+  if (absl::IsAborted(committed)) RETURN_IF_ERROR(LookAgain(key, state));
   return committed;
 }
 
@@ -438,7 +485,7 @@ absl::Status FleetTables::Publish(const std::string& key, const State& state,
   // Who is not trusted here would publish what this node itself refuses.
   RETURN_IF_ERROR(options_.trust.Check(signed_head).status());
   const std::string bytes = SignHead(head, *options_.key);
-  RETURN_IF_ERROR(Write(key, state, bytes, own.digest));
+  RETURN_IF_ERROR(Write(key, state, head, bytes));
   Count(&Counts::published);
   return Accept(key, signed_head, {bytes, own.epoch});
 }
@@ -455,7 +502,7 @@ absl::Status FleetTables::Restore(const std::string& key, const State& state) {
   const auto now = options_.registry->Get(key);
   if (now.ok() && now->value == state.stored.bytes) return absl::OkStatus();
   const absl::Status written =
-      Write(key, state, state.stored.bytes, state.accepted->head.digest);
+      Write(key, state, state.accepted->head, state.stored.bytes);
   // Without its payload nobody could adopt it: a node that has it does that.
   if (absl::IsNotFound(written)) return absl::OkStatus();
   RETURN_IF_ERROR(written);

@@ -30,6 +30,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -53,6 +54,9 @@ class FleetTables {
   // Of one class; what somebody writes beyond that is left out.
   static constexpr size_t kMostHeads = 1000;
   static constexpr size_t kMostHeadBytes = 16 << 10;
+  // Payloads of a head that stay in the registry: its own, and those before it
+  // for who is late and for a rollback. Whoever writes a head deletes the rest.
+  static constexpr size_t kPayloadsKept = 3;
 
   // Pointers outlive the object.
   struct Options {
@@ -144,8 +148,7 @@ class FleetTables {
                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state);
-  absl::Status Adopt(const std::string& key, const State& state,
-                     const TableRecord* own);
+  absl::Status Adopt(const std::string& key, const State& state);
   absl::StatusOr<TableRecord> RecordOf(const State& state,
                                        const std::string& payload) const;
   absl::StatusOr<std::string> Fetch(const std::string& key, const State& state);
@@ -153,9 +156,14 @@ class FleetTables {
   absl::Status Publish(const std::string& key, const State& state,
                        const HeadFacts& facts, const TableRecord& own);
   absl::Status Restore(const std::string& key, const State& state);
-  // Commits a head with its payload, where the registry lacks that.
+  // Commits a head with its payload, where the registry lacks that, and deletes
+  // payloads that are of no use any more.
   absl::Status Write(const std::string& key, const State& state,
-                     const std::string& bytes, const std::string& digest);
+                     const FleetHead& head, const std::string& bytes);
+  absl::StatusOr<std::vector<FleetWrite>> PayloadWrites(const State& state,
+                                                        const FleetHead& head);
+  // ABORTED where the registry's head is another one by now.
+  absl::Status LookAgain(const std::string& key, const State& state);
   absl::Status Accept(const std::string& key, const SignedHead& head,
                       const StoredFleetHead& stored);
   // Where this node serves it: its record.

@@ -4,23 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/digest.h"
-#include "base/fake_clock.h"
-#include "model/kernel/kernel_spec.h"
-#include "model/table/table_codec.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_test_node.h"
 #include "server/fleet/fleet_test_support.h"
-#include "server/jobs/fake_profiling.h"
-#include "server/store/fake_fleet_head_store.h"
-#include "server/store/fake_stores.h"
 #include "server/test_folder.h"
 
 namespace wavetune::testing {
@@ -29,93 +25,33 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-DeviceFacts TheDevice() {
-  return {.uuid = "CPU-1",
-          .label = "a CPU",
-          .backend = "opencl",
-          .multiprocessors = 4,
-          .driver = "1",
-          .compiler = "PoCL 3.1"};
-}
-
-std::string TrustIn(const std::vector<char>& seeds) {
-  std::string list;
-  for (const char seed : seeds)
-    list += TestSigningKey(seed).public_key() + " *\n";
-  return list;
-}
-
-// What a daemon has of it.
-class Node {
- public:
-  // `key`: seed of the key that it signs with; 0: none.
-  Node(FakeFleet* fleet, const std::string& kernels, const std::string& name,
-       char key, const std::string& trust = TrustIn({1, 2}))
-      : registry_(fleet), kernels_({kernels}), name_(name), key_(key) {
+struct NodeParts {
+  NodeParts(FakeFleet* fleet, const std::string& kernels)
+      : registry_(fleet), kernels_({kernels}) {
     kernels_.Reload();
-    trust_ = trust;
-    EXPECT_TRUE(device_store_.Put({.facts = TheDevice()}).ok());
-    EXPECT_TRUE(devices_.Load().ok());
+  }
+  FakeFleetRegistry registry_;
+  DiskKernelCatalog kernels_;
+};
+
+// A node that can lose its network.
+class Node : public NodeParts, public FleetTestNode {
+ public:
+  Node(FakeFleet* fleet, const std::string& kernels, const std::string& name,
+       char key, const std::string& trust)
+      : NodeParts(fleet, kernels),
+        FleetTestNode({.registry = &registry_,
+                       .kernels = &kernels_,
+                       .name = name,
+                       .key = key,
+                       .trust = trust}) {
     Start();
   }
 
   void Start() {
     registry_.Connect();
-    fleet_ = std::make_unique<FleetTables>(FleetTables::Options{
-        .registry = &registry_,
-        .tables = &tables_,
-        .devices = &devices_,
-        .admission = &admission_,
-        .accepted = &accepted_,
-        .clock = &clock_,
-        .fleet = "/wavetune/",
-        .node = name_,
-        .trust = FleetTrust::Parse(trust_).value(),
-        .key = key_ == 0 ? nullptr
-                         : std::make_shared<SigningKey>(TestSigningKey(key_)),
-        .jitter = std::chrono::milliseconds(1),
-        .look_interval = std::chrono::milliseconds(20),
-    });
-    ASSERT_TRUE(fleet_->Start().ok());
+    FleetTestNode::Start();
   }
-  void Stop() { fleet_.reset(); }
-
-  ProfileKey Key() {
-    const DeviceFacts device = TheDevice();
-    return {"copy", *kernels_.Fingerprint("copy", device), SiliconKey(device),
-            EnvironmentKey(device)};
-  }
-  // A job here promotes a table that always answers `latency_us`.
-  std::string Profile(double latency_us) {
-    const KernelSpec& spec = **kernels_.Spec("copy");
-    TableRecord record{.key = Key()};
-    record.how = PromotionKind::kProfiled;
-    record.why = "measured";
-    const auto promoted = tables_.Promote(
-        record, *EncodeTable(FixedTable(spec, Key(), spec.default_configuration,
-                                        latency_us)));
-    EXPECT_TRUE(promoted.ok()) << promoted.status();
-    return promoted.ok() ? promoted->digest : "";
-  }
-  std::string Serving() {
-    const auto match = tables_.Find({.kernel = "copy", .device = TheDevice()});
-    return match.ok() ? match->serving.record.digest : "";
-  }
-
-  FakeClock clock_;
-  FakeFleetRegistry registry_;
-  FakeTableStore store_;
-  FakeSampleStore samples_;
-  FakeDeviceStore device_store_;
-  FakeFleetHeadStore accepted_;
-  TableCatalog tables_{&store_, [](const std::string&) {}};
-  AgentDirectory devices_{&device_store_, &clock_};
-  DiskKernelCatalog kernels_;
-  TableAdmission admission_{&devices_, &kernels_, &samples_, &clock_};
-  std::string trust_;
-  const std::string name_;
-  const char key_;
-  std::unique_ptr<FleetTables> fleet_;
 };
 
 class FleetTablesTest : public ::testing::Test {
@@ -126,13 +62,6 @@ class FleetTablesTest : public ::testing::Test {
                              const std::string& trust = TrustIn({1, 2})) {
     return std::make_unique<Node>(&fleet_, folder_ / "kernels", name, key,
                                   trust);
-  }
-  static bool Eventually(const std::function<bool()>& holds) {
-    for (int i = 0; i < 3000; ++i) {
-      if (holds()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
   }
   static bool AllServe(const std::vector<Node*>& nodes,
                        const std::string& digest) {
@@ -164,7 +93,7 @@ TEST_F(FleetTablesTest, WhatOneNodePromotesEveryNodeOfTheClassServes) {
   const std::string first = a->Profile(10);
   ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
   const TableRecord served =
-      b->tables_.Find({.kernel = "copy", .device = TheDevice()})
+      b->tables_.Find({.kernel = "copy", .device = TestFleetDevice()})
           ->serving.record;
   EXPECT_EQ(served.how, PromotionKind::kFleet);
   EXPECT_EQ(served.by, "a");
@@ -203,7 +132,7 @@ TEST_F(FleetTablesTest, ATableOfBeforeTheFleetIsPublishedUnlessThereIsOne) {
   // What lost stays a candidate.
   ASSERT_TRUE(Eventually([&] { return b->fleet_->View().counts.lost == 1; }));
   const auto rejected =
-      b->tables_.Rejected("copy", SiliconKey(TheDevice())).value();
+      b->tables_.Rejected("copy", SiliconKey(TestFleetDevice())).value();
   ASSERT_EQ(rejected.size(), 1u);
   EXPECT_EQ(rejected[0].record.digest, other);
   EXPECT_THAT(rejected[0].reason, HasSubstr("node a published"));
@@ -252,7 +181,7 @@ TEST_F(FleetTablesTest, ARegistryThatWasRestoredGetsTheNewerHeadBack) {
   ASSERT_TRUE(somebody.DeleteBelow("").ok());
   a->Start();
   EXPECT_TRUE(Eventually([&] { return Read(key) == newer; }));
-  EXPECT_THAT(Read(BlobKey(second)), ::testing::Not(IsEmpty()));
+  EXPECT_THAT(Read(BlobKey(a->Key(), second)), ::testing::Not(IsEmpty()));
   EXPECT_EQ(a->Serving(), second);
 }
 
@@ -312,7 +241,8 @@ TEST_F(FleetTablesTest, WhatARevokedKeySignedIsReplaced) {
   ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
   a->Stop();
   b->Stop();
-  b->trust_ = TrustIn({2}) + "revoked " + TestSigningKey(1).public_key();
+  b->options_.trust =
+      TrustIn({2}) + "revoked " + TestSigningKey(1).public_key();
   b->Start();
   ASSERT_TRUE(Eventually(
       [&] { return b->fleet_->View().counts.refused_signature == 1; }));
@@ -382,7 +312,7 @@ TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
   const std::string key = HeadKey(a->Key());
   ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
   FleetHead head = ReadHead(key, Read(key))->head;
-  const std::string payload = Read(BlobKey(good));
+  const std::string payload = Read(BlobKey(head.key, good));
   a->Stop();
   const auto expect_refused = [&] {
     const auto b = Join("b", 0);
@@ -392,21 +322,67 @@ TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
     EXPECT_THAT(b->fleet_->View().heads.at(0).behind,
                 ::testing::Not(IsEmpty()));
   };
-  Write(BlobKey(good), payload.substr(0, payload.size() / 2));
+  Write(BlobKey(head.key, good), payload.substr(0, payload.size() / 2));
   expect_refused();
   // There is none; one that is no table; one of another version of the kernel.
   head.digest = std::string(64, 'e');
   Write(key, SignHead(head, TestSigningKey(1)));
   expect_refused();
   head.digest = Sha256Hex("nonsense");
-  Write(BlobKey(head.digest), "nonsense");
+  Write(BlobKey(head.key, head.digest), "nonsense");
   Write(key, SignHead(head, TestSigningKey(1)));
   expect_refused();
-  Write(BlobKey(good), payload);
+  Write(BlobKey(head.key, good), payload);
   head.digest = good;
   head.key.fingerprint = std::string(64, 'a');
   Write(key, SignHead(head, TestSigningKey(1)));
   expect_refused();
+}
+
+TEST_F(FleetTablesTest, OldPayloadsGoAndTheHeadsIsAlwaysThere) {
+  const auto a = Join("a", 1);
+  const auto b = Join("b", 2);
+  const auto c = Join("c", 0);
+  FakeFleetRegistry somebody(&fleet_);
+  const std::string key = HeadKey(a->Key());
+  size_t most = 0;
+  // Told within each commit.
+  const auto watch = somebody.Watch(key, [&](const FleetNews& news) {
+    for (const FleetNews::Entry& one : news.entries) {
+      const auto head = ReadHead(key, one.entry.value);
+      ASSERT_TRUE(head.ok()) << head.status();
+      EXPECT_TRUE(somebody.Get(BlobKey(a->Key(), head->head.digest)).ok());
+      most = std::max(most, somebody.List("blobs/")->entries.size());
+    }
+  });
+  // Two nodes promote at once, also what the fleet had before.
+  const auto promote = [&](Node& node, double first_us) {
+    for (int64_t i = 0; i < 40; ++i) {
+      node.Profile(first_us + static_cast<double>(i % 7));
+      ASSERT_TRUE(Eventually([&] {
+        return node.fleet_->View().counts.published +
+                   node.fleet_->View().counts.lost >
+               i;
+      }));
+    }
+  };
+  std::thread other([&] { promote(*b, 20); });
+  promote(*a, 10);
+  other.join();
+  EXPECT_EQ(most, FleetTables::kPayloadsKept);
+  const auto head = [&] { return ReadHead(key, Read(key))->head.digest; };
+  ASSERT_TRUE(AllServe({a.get(), b.get(), c.get()}, head()));
+  const std::string last = a->Profile(99);
+  EXPECT_TRUE(AllServe({a.get(), b.get(), c.get()}, last));
+  for (Node* node : {a.get(), b.get(), c.get()})
+    EXPECT_EQ(node->fleet_->View().counts.refused_payload, 0);
+  // Also what somebody left there.
+  for (int i = 0; i < 100; ++i)
+    Write(BlobKey(a->Key(), std::to_string(i)), "left over");
+  for (const double latency_us : {100, 101})
+    ASSERT_TRUE(AllServe({c.get()}, a->Profile(latency_us)));
+  EXPECT_EQ(somebody.List("blobs/")->entries.size(),
+            FleetTables::kPayloadsKept);
 }
 
 TEST_F(FleetTablesTest, APinnedKernelIsBehindUntilItIsUnpinned) {
@@ -414,7 +390,7 @@ TEST_F(FleetTablesTest, APinnedKernelIsBehindUntilItIsUnpinned) {
   const auto b = Join("b", 0);
   const std::string first = a->Profile(10);
   ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
-  const std::string silicon = SiliconKey(TheDevice());
+  const std::string silicon = SiliconKey(TestFleetDevice());
   ASSERT_TRUE(b->tables_.Pin({.kernel = "copy", .silicon_key = silicon}).ok());
   const std::string second = a->Profile(11);
   ASSERT_TRUE(Eventually(

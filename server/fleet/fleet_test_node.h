@@ -1,0 +1,140 @@
+// FleetTestNode: what a daemon has of a fleet, with stores in memory, one
+// device and a catalog of its own; the registry is the caller's.
+//
+//   FleetTestNode node({.registry = &registry, .kernels = &kernels});
+//   node.Start();
+//   const std::string digest = node.Profile("copy", 10);
+//
+// Thread safety: one thread at a time.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_TEST_NODE_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_TEST_NODE_H_
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/fake_clock.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/table_codec.h"
+#include "server/catalog/disk_kernel_catalog.h"
+#include "server/fleet/fleet_tables.h"
+#include "server/fleet/fleet_test_support.h"
+#include "server/jobs/fake_profiling.h"
+#include "server/store/fake_fleet_head_store.h"
+#include "server/store/fake_stores.h"
+
+namespace wavetune::testing {
+
+inline DeviceFacts TestFleetDevice() {
+  return {.uuid = "CPU-1",
+          .label = "a CPU",
+          .backend = "opencl",
+          .multiprocessors = 4,
+          .driver = "1",
+          .compiler = "PoCL 3.1"};
+}
+
+// Returns a list that trusts the keys of these seeds. Cannot fail.
+inline std::string TrustIn(const std::vector<char>& seeds) {
+  std::string list;
+  for (const char seed : seeds)
+    list += TestSigningKey(seed).public_key() + " *\n";
+  return list;
+}
+
+// Waits, half a minute at most.
+inline bool Eventually(const std::function<bool()>& holds) {
+  for (int i = 0; i < 3000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+class FleetTestNode {
+ public:
+  struct Options {
+    FleetRegistry* registry = nullptr;     // Outlives the node.
+    DiskKernelCatalog* kernels = nullptr;  // As well; nodes may share it.
+    std::string name = "a";
+    char key = 0;  // Seed of the key that it signs with; 0: none.
+    std::string trust = TrustIn({1, 2});
+    DeviceFacts device = TestFleetDevice();
+    std::chrono::milliseconds jitter{1};
+    std::chrono::milliseconds look_interval{20};
+  };
+
+  explicit FleetTestNode(Options options) : options_(std::move(options)) {
+    EXPECT_TRUE(device_store_.Put({.facts = options_.device}).ok());
+    EXPECT_TRUE(devices_.Load().ok());
+  }
+
+  void Start() {
+    const Options& my = options_;
+    fleet_ = std::make_unique<FleetTables>(FleetTables::Options{
+        .registry = my.registry,
+        .tables = &tables_,
+        .devices = &devices_,
+        .admission = &admission_,
+        .accepted = &accepted_,
+        .clock = &clock_,
+        .fleet = "/wavetune/",
+        .node = my.name,
+        .trust = FleetTrust::Parse(my.trust).value(),
+        .key = my.key == 0
+                   ? nullptr
+                   : std::make_shared<SigningKey>(TestSigningKey(my.key)),
+        .jitter = my.jitter,
+        .look_interval = my.look_interval,
+    });
+    ASSERT_TRUE(fleet_->Start().ok());
+  }
+  void Stop() { fleet_.reset(); }
+
+  ProfileKey Key(const std::string& kernel = "copy") {
+    const DeviceFacts& device = options_.device;
+    return {kernel, *options_.kernels->Fingerprint(kernel, device),
+            SiliconKey(device), EnvironmentKey(device)};
+  }
+  // A job here promotes a table that always answers `latency_us`; returns its
+  // digest.
+  std::string Profile(double latency_us, const std::string& kernel = "copy") {
+    const KernelSpec& spec = **options_.kernels->Spec(kernel);
+    TableRecord record{.key = Key(kernel)};
+    record.how = PromotionKind::kProfiled;
+    record.why = "measured";
+    const auto promoted = tables_.Promote(
+        record,
+        *EncodeTable(FixedTable(spec, Key(kernel), spec.default_configuration,
+                                latency_us)));
+    EXPECT_TRUE(promoted.ok()) << promoted.status();
+    return promoted.ok() ? promoted->digest : "";
+  }
+  // Digest of what serves; empty: nothing does.
+  std::string Serving(const std::string& kernel = "copy") {
+    const auto match =
+        tables_.Find({.kernel = kernel, .device = options_.device});
+    return match.ok() ? match->serving.record.digest : "";
+  }
+
+  FakeClock clock_;
+  FakeTableStore store_;
+  FakeSampleStore samples_;
+  FakeDeviceStore device_store_;
+  FakeFleetHeadStore accepted_;
+  TableCatalog tables_{&store_, [](const std::string&) {}};
+  AgentDirectory devices_{&device_store_, &clock_};
+  Options options_;
+  TableAdmission admission_{&devices_, options_.kernels, &samples_, &clock_};
+  std::unique_ptr<FleetTables> fleet_;
+};
+
+}  // namespace wavetune::testing
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_TEST_NODE_H_
