@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python benchmarks load hostile_machine hostile_user packages
+#                            aarch64 python benchmarks load fleet hostile_machine hostile_user packages
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -128,6 +128,15 @@ run_load() {
   WAVETUNE_LOAD_CLIENTS=1000 build/dev/bin/load_test
 }
 
+# Nodes of a fleet and one etcd: as many as there may be threads, four for each, 10,000 at most.
+run_fleet() {
+  local nodes
+  scripts/build.sh ci fleet_simulator
+  nodes="$(($(cat /proc/sys/kernel/pid_max) / 4))"
+  build/ci/bin/fleet_simulator
+  build/ci/bin/fleet_simulator --nodes="$((nodes < 10000 ? nodes : 10000))" --promotions=240
+}
+
 # The Debian packages in a bare root: installed, run, upgraded and purged.
 test_packages() {
   scripts/build.sh release
@@ -154,6 +163,7 @@ stage aarch64 all_on_aarch64
 stage python install_python
 stage benchmarks run_benchmarks
 stage load run_load
+stage fleet run_fleet
 stage hostile_machine run_hostile machine
 stage hostile_user run_hostile user
 stage packages test_packages

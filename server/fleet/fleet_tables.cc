@@ -28,6 +28,11 @@ HeadPlace PlaceOf(const std::string& key) {
   return {key.substr(begin, end - begin), key.substr(end + 1)};
 }
 
+// 0: there is none.
+int64_t RevisionOf(const std::optional<FleetEntry>& entry) {
+  return entry ? entry->revision : 0;
+}
+
 // Whether this node measured it, so that it is the fleet's to have.
 bool IsOwn(const TableRecord& record) {
   return record.how == PromotionKind::kProfiled ||
@@ -101,12 +106,14 @@ void FleetTables::Run() {
       for (const auto& [key, record] : own) heads_.try_emplace(key);
       for (const auto& [key, state] : heads_) keys.push_back(key);
     }
+    // What falls due while others are settled has its turn at once.
+    const Time began = steady_clock::now();
     for (const std::string& key : keys) Settle(key, own);
     std::unique_lock lock(mutex_);
     Time next = steady_clock::now() + options_.look_interval;
     for (const auto& [key, state] : heads_) {
       const Time due = std::max(state.calm_until, state.retry_at);
-      if (due > steady_clock::now()) next = std::min(next, due);
+      if (due > began) next = std::min(next, due);
     }
     changed_.wait_until(lock, next, [this] { return stopping_ || awake_; });
     if (stopping_) return;
@@ -215,9 +222,7 @@ FleetTables::Judgement FleetTables::JudgementOf(
 }
 
 void FleetTables::Judge(const std::string& key, State& state) {
-  if (state.judged.revision ==
-      (state.registered ? state.registered->revision : 0))
-    return;
+  if (state.judged.revision == RevisionOf(state.registered)) return;
   state.judged = JudgementOf(key, state.registered);
   {
     const std::lock_guard lock(mutex_);
@@ -435,14 +440,18 @@ absl::Status FleetTables::LookAgain(const std::string& key,
                                     const State& state) {
   const auto now = options_.registry->Get(key);
   if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
-  const int64_t known = state.registered ? state.registered->revision : 0;
-  if ((now.ok() ? now->revision : 0) == known) return absl::OkStatus();
+  const int64_t revision = now.ok() ? now->revision : 0;
+  if (revision == RevisionOf(state.registered)) return absl::OkStatus();
   const std::lock_guard lock(mutex_);
-  // The watch may tell so later; or has told of one that is newer still.
-  std::optional<FleetEntry>& told = heads_[key].registered;
-  if ((told ? told->revision : 0) == known)
-    told = now.ok() ? std::optional(*now) : std::nullopt;
+  SetRegistered(heads_[key], state,
+                now.ok() ? std::optional(*now) : std::nullopt);
   return FleetEntryChanged(key);
+}
+
+void FleetTables::SetRegistered(State& now, const State& before,
+                                std::optional<FleetEntry> entry) {
+  if (RevisionOf(now.registered) == RevisionOf(before.registered))
+    now.registered = std::move(entry);
 }
 
 absl::Status FleetTables::Write(const std::string& key, const State& state,
@@ -450,12 +459,14 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
                                 const std::string& bytes) {
   ASSIGN_OR_RETURN(std::vector<FleetWrite> writes, PayloadWrites(state, head));
   writes.push_back(
-      {.key = key,
-       .value = bytes,
-       .expected = state.registered ? state.registered->revision : 0});
-  const absl::Status committed = options_.registry->Commit(writes).status();
-  if (absl::IsAborted(committed)) RETURN_IF_ERROR(LookAgain(key, state));
-  return committed;
+      {.key = key, .value = bytes, .expected = RevisionOf(state.registered)});
+  const auto revision = options_.registry->Commit(writes);
+  if (absl::IsAborted(revision.status()))
+    RETURN_IF_ERROR(LookAgain(key, state));
+  RETURN_IF_ERROR(revision.status());
+  const std::lock_guard lock(mutex_);
+  SetRegistered(heads_[key], state, FleetEntry{key, bytes, *revision});
+  return absl::OkStatus();
 }
 
 absl::Status FleetTables::Publish(const std::string& key, const State& state,
@@ -491,6 +502,8 @@ absl::Status FleetTables::Publish(const std::string& key, const State& state,
 }
 
 absl::Status FleetTables::Restore(const std::string& key, const State& state) {
+  // Many nodes have it: what one wrote before is seen at once.
+  RETURN_IF_ERROR(LookAgain(key, state));
   if (state.judged.verdict == HeadVerdict::kGood) {
     RefuseFor(key, &Counts::refused_replayed);
     SetBehind(key, absl::StrCat("the fleet's head has epoch ",
@@ -498,9 +511,6 @@ absl::Status FleetTables::Restore(const std::string& key, const State& state) {
                                 ", this node has accepted epoch ",
                                 state.accepted->head.epoch));
   }
-  // Many nodes have it: one that was there before is seen at once.
-  const auto now = options_.registry->Get(key);
-  if (now.ok() && now->value == state.stored.bytes) return absl::OkStatus();
   const absl::Status written =
       Write(key, state, state.accepted->head, state.stored.bytes);
   // Without its payload nobody could adopt it: a node that has it does that.

@@ -162,6 +162,9 @@ class FleetTables {
                      const FleetHead& head, const std::string& bytes);
   absl::StatusOr<std::vector<FleetWrite>> PayloadWrites(const State& state,
                                                         const FleetHead& head);
+  // What is known sooner than the watch tells; it may have told of more.
+  static void SetRegistered(State& now, const State& before,
+                            std::optional<FleetEntry> entry);
   // ABORTED where the registry's head is another one by now.
   absl::Status LookAgain(const std::string& key, const State& state);
   absl::Status Accept(const std::string& key, const SignedHead& head,

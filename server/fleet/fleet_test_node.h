@@ -102,19 +102,20 @@ class FleetTestNode {
     return {kernel, *options_.kernels->Fingerprint(kernel, device),
             SiliconKey(device), EnvironmentKey(device)};
   }
-  // A job here promotes a table that always answers `latency_us`; returns its
-  // digest.
-  std::string Profile(double latency_us, const std::string& kernel = "copy") {
-    const KernelSpec& spec = **options_.kernels->Spec(kernel);
+  // A job here promotes a table; returns its digest.
+  std::string Promote(const std::string& kernel, const Table& table) {
     TableRecord record{.key = Key(kernel)};
     record.how = PromotionKind::kProfiled;
     record.why = "measured";
-    const auto promoted = tables_.Promote(
-        record,
-        *EncodeTable(FixedTable(spec, Key(kernel), spec.default_configuration,
-                                latency_us)));
+    const auto promoted = tables_.Promote(record, *EncodeTable(table));
     EXPECT_TRUE(promoted.ok()) << promoted.status();
     return promoted.ok() ? promoted->digest : "";
+  }
+  // One that always answers `latency_us`.
+  std::string Profile(double latency_us, const std::string& kernel = "copy") {
+    const KernelSpec& spec = **options_.kernels->Spec(kernel);
+    return Promote(kernel, FixedTable(spec, Key(kernel),
+                                      spec.default_configuration, latency_us));
   }
   // Digest of what serves; empty: nothing does.
   std::string Serving(const std::string& kernel = "copy") {

@@ -38,6 +38,7 @@ class TestEtcd {
 
   std::string endpoint() const;
   std::string url() const { return "etcd://" + endpoint(); }
+  pid_t pid() const { return program_->pid(); }  // Once it was started.
   const std::string& folder() const { return folder_.path(); }
   std::string Log() const;
 
