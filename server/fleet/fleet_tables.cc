@@ -16,6 +16,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLongestWait{60000};
+// Clocks of a cluster that differ so much are worth a word.
+constexpr std::chrono::minutes kClockSlack{5};
 
 // Class and kernel of a head's key.
 struct HeadPlace {
@@ -376,6 +378,17 @@ absl::Status FleetTables::Adopt(const std::string& key, const State& state) {
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
                    options_.tables->Import(*record, payload));
   Count(&Counts::adopted);
+  // Heads are in order without clocks; what people read of times is not.
+  const std::chrono::microseconds ahead(head.published_at_us -
+                                        options_.clock->NowUs());
+  if (ahead > kClockSlack) {
+    options_.log(
+        true,
+        absl::StrCat(
+            "node ", head.node, " published kernel ", head.key.kernel, " ",
+            std::chrono::duration_cast<std::chrono::minutes>(ahead).count(),
+            " minutes from now: its clock is wrong, or this node's is"));
+  }
   // What a job here promoted since, also while this was under way.
   std::vector<TableRecord> lost = imported.ended;
   for (const auto current = options_.tables->snapshot();

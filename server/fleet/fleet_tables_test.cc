@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/digest.h"
+#include "proto/wavetune/v1/fleet.pb.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/fleet/fake_fleet_registry.h"
 #include "server/fleet/fleet_test_node.h"
@@ -277,6 +278,86 @@ TEST_F(FleetTablesTest, TwoVersionsOfAKernelDoNotFight) {
   EXPECT_EQ(Read(key), head);
   EXPECT_EQ(a->fleet_->View().counts.published, 1);
   EXPECT_EQ(b->fleet_->View().counts.published, 1);
+}
+
+// A fleet of two versions of this program.
+TEST_F(FleetTablesTest, AHeadOfALaterVersionStaysAndTheNodeServesOn) {
+  const auto a = Join("a", 1);
+  const std::string mine = a->Profile(10);
+  const std::string key = HeadKey(a->Key());
+  ASSERT_TRUE(Eventually([&] { return !Read(key).empty(); }));
+  const std::string good = Read(key);
+  v1::FleetEnvelope later;
+  ASSERT_TRUE(later.ParseFromString(good));
+  later.set_format(later.format() + 1);
+  later.set_content("of a later version");
+  Write(key, later.SerializeAsString());
+  ASSERT_TRUE(Eventually(
+      [&] { return !a->fleet_->View().heads.at(0).behind.empty(); }));
+  EXPECT_THAT(a->Said(), HasSubstr("upgrade this node"));
+  EXPECT_EQ(a->Serving(), mine);
+  // A job here promotes all the same; those who can read the head follow it.
+  const std::string newer = a->Profile(11);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(a->Serving(), newer);
+  EXPECT_EQ(Read(key), later.SerializeAsString());
+  // The later version comes down to ours again.
+  Write(key, good);
+  EXPECT_TRUE(Eventually([&] {
+    const auto head = ReadHead(key, Read(key));
+    return head.ok() && head->head.digest == newer;
+  }));
+}
+
+TEST_F(FleetTablesTest, AClockThatIsAnHourOffIsSaidAndDoesNotMatter) {
+  const auto a = Join("a", 1);
+  const auto b = Join("b", 2);
+  b->clock_.Advance(-3600);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, a->Profile(10)));
+  EXPECT_TRUE(Eventually([&] {
+    return b->Said().find("node a published kernel copy 60 minutes from now") !=
+           std::string::npos;
+  })) << b->Said();
+  // What is published with the earlier time is the newer one.
+  EXPECT_TRUE(AllServe({a.get(), b.get()}, b->Profile(11)));
+  EXPECT_THAT(a->Said(), IsEmpty());
+}
+
+TEST_F(FleetTablesTest, ANodeOfAClassOfItsOwnHasItsOwnHead) {
+  const auto a = Join("a", 1);
+  FakeFleetRegistry registry(&fleet_);
+  DeviceFacts other = TestFleetDevice();
+  other.driver = "2";
+  FleetTestNode alone({.registry = &registry,
+                       .kernels = &a->kernels_,
+                       .name = "alone",
+                       .key = 2,
+                       .device = other});
+  alone.Start();
+  const std::string mine = alone.Profile(11);
+  const std::string theirs = a->Profile(10);
+  for (FleetTestNode* node : {static_cast<FleetTestNode*>(a.get()), &alone}) {
+    EXPECT_TRUE(
+        Eventually([&] { return node->fleet_->View().counts.published == 1; }));
+    EXPECT_EQ(node->fleet_->View().counts.adopted, 0);
+  }
+  EXPECT_EQ(alone.Serving(), mine);
+  EXPECT_EQ(a->Serving(), theirs);
+}
+
+TEST_F(FleetTablesTest, TwoNodesOfOneIdentityServeOneTable) {
+  const auto a = Join("same", 1);
+  const auto b = Join("same", 1);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, a->Profile(10)));
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, b->Profile(11)));
+  // At once: one of them is the fleet's, the other a candidate.
+  const std::string one = a->Profile(12);
+  const std::string two = b->Profile(13);
+  ASSERT_TRUE(Eventually([&] {
+    return a->fleet_->View().counts.lost + b->fleet_->View().counts.lost == 1;
+  }));
+  const std::string winner = a->fleet_->View().counts.lost == 1 ? two : one;
+  EXPECT_TRUE(AllServe({a.get(), b.get()}, winner));
 }
 
 TEST_F(FleetTablesTest, AnOwnTableIsPublishedOverOneThatCannotServe) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -92,6 +93,11 @@ class FleetTestNode {
                    : std::make_shared<SigningKey>(TestSigningKey(my.key)),
         .jitter = my.jitter,
         .look_interval = my.look_interval,
+        .log =
+            [this](bool, const std::string& line) {
+              const std::lock_guard lock(mutex_);
+              said_ += line + "\n";
+            },
     });
     ASSERT_TRUE(fleet_->Start().ok());
   }
@@ -124,6 +130,12 @@ class FleetTestNode {
     return match.ok() ? match->serving.record.digest : "";
   }
 
+  // What it has logged.
+  std::string Said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+
   FakeClock clock_;
   FakeTableStore store_;
   FakeSampleStore samples_;
@@ -133,6 +145,8 @@ class FleetTestNode {
   AgentDirectory devices_{&device_store_, &clock_};
   Options options_;
   TableAdmission admission_{&devices_, options_.kernels, &samples_, &clock_};
+  std::mutex mutex_;
+  std::string said_;  // Guarded by mutex_.
   std::unique_ptr<FleetTables> fleet_;
 };
 

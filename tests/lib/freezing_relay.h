@@ -2,7 +2,7 @@
 // freeze: then a peer is gone without a word, as when a machine loses its
 // power.
 //
-// Thread safety: Freeze from any thread; the rest from one.
+// Thread safety: Freeze and Thaw from any thread; the rest from one.
 #ifndef WAVETUNE_TESTS_LIB_FREEZING_RELAY_H_
 #define WAVETUNE_TESTS_LIB_FREEZING_RELAY_H_
 
@@ -26,6 +26,8 @@ class FreezingRelay {
   const std::string& address() const { return address_; }
   // From now on nothing is passed on or closed.
   void Freeze() { frozen_ = true; }
+  // Goes on, with what came meanwhile.
+  void Thaw() { frozen_ = false; }
 
  private:
   void Run();

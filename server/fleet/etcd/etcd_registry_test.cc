@@ -63,11 +63,6 @@ class OtherServer {
   std::thread thread_;
 };
 
-uint16_t Port(const std::string& endpoint) {
-  return static_cast<uint16_t>(
-      std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
-}
-
 class EtcdUnderTest : public FleetUnderTest {
  public:
   EtcdUnderTest() { etcd_.Start(); }
@@ -123,18 +118,6 @@ class EtcdRegistryTest : public ::testing::Test {
     node.reset();
     EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(30));
   }
-  // Has etcd ask for users: root:secret, and node:open for what is ours.
-  static void AskForUsers(const TestEtcd& etcd) {
-    etcd.Etcdctl({"user", "add", "root:secret"});
-    etcd.Etcdctl({"user", "grant-role", "root", "root"});
-    etcd.Etcdctl({"user", "add", "node:open"});
-    etcd.Etcdctl({"role", "add", "wavetune"});
-    etcd.Etcdctl({"role", "grant-permission", "wavetune", "--prefix=true",
-                  "readwrite", "/wavetune/"});
-    etcd.Etcdctl({"user", "grant-role", "node", "wavetune"});
-    etcd.Etcdctl({"auth", "enable"});
-  }
-
   // Writes a file for an etcd or a node to read; returns its path.
   std::string WriteFile(const std::string& name, const std::string& text) {
     std::string path = etcd_.folder() + "/" + name;
@@ -227,7 +210,7 @@ TEST_F(EtcdRegistryTest, ABackupThatHasOvertakenIsListedAnew) {
 
 TEST_F(EtcdRegistryTest, AUserIsNeededWhereEtcdAsksForOne) {
   etcd_.Start();
-  AskForUsers(etcd_);
+  etcd_.AskForUsers("/wavetune/");
   const absl::Status nobody = Commit(*Join(etcd_.url()), "1");
   EXPECT_TRUE(absl::IsUnauthenticated(nobody)) << nobody;
   EXPECT_THAT(std::string(nobody.message()), HasSubstr("asks for a user"));
@@ -261,7 +244,7 @@ TEST_F(EtcdRegistryTest, ATokenOfOldRightsIsFetchedAnew) {
   options.password = "open";
   const auto node = EtcdRegistry::Create(options).value();
   EXPECT_TRUE(Commit(*node, "0").ok());  // It does not ask yet.
-  AskForUsers(etcd);
+  etcd.AskForUsers("/wavetune/");
   EXPECT_TRUE(Commit(*node, "1").ok());
   etcd.Etcdctl({"--user=root:secret", "role", "grant-permission", "wavetune",
                 "--prefix=true", "readwrite", "/more/"});
@@ -296,7 +279,7 @@ TEST_F(EtcdRegistryTest, StopEndsWhatWaitsForASilentEtcd) {
 
 TEST_F(EtcdRegistryTest, StopEndsWhatWaitsForAnAnswer) {
   etcd_.Start();
-  FreezingRelay relay(Port(etcd_.endpoint()));
+  FreezingRelay relay(static_cast<uint16_t>(etcd_.port()));
   auto node = JoinPatiently("etcd://" + relay.address());
   EXPECT_TRUE(Commit(*node, "1").ok());
   relay.Freeze();

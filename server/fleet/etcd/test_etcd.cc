@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "nlohmann/json.hpp"
+
 namespace wavetune::testing {
 namespace {
 
@@ -64,6 +66,11 @@ std::string TestEtcd::peer_url() const {
 std::string TestEtcd::Log() const { return ReadText(folder_ / "log"); }
 
 void TestEtcd::Start() {
+  Launch();
+  AwaitListening();
+}
+
+void TestEtcd::Launch() {
   const std::string client = scheme_ + "://" + endpoint();
   const std::string peer = peer_url();
   std::vector<std::string> arguments = {"/usr/bin/etcd",
@@ -76,6 +83,9 @@ void TestEtcd::Start() {
                                         "--initial-cluster=test=" + peer};
   arguments.insert(arguments.end(), more_.begin(), more_.end());
   program_ = Program::Start(arguments, {.log_path = folder_ / "log"});
+}
+
+void TestEtcd::AwaitListening() {
   for (int i = 0; i < 600 && !program_->Poll(); ++i) {
     if (Listens(port_)) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -99,6 +109,26 @@ void TestEtcd::Restore(const std::string& backup) {
   Start();
 }
 
+void TestEtcd::AskForUsers(const std::string& prefix) const {
+  Etcdctl({"user", "add", "root:secret"});
+  Etcdctl({"user", "grant-role", "root", "root"});
+  Etcdctl({"user", "add", "node:open"});
+  Etcdctl({"role", "add", "wavetune"});
+  Etcdctl({"role", "grant-permission", "wavetune", "--prefix=true", "readwrite",
+           prefix});
+  Etcdctl({"user", "grant-role", "node", "wavetune"});
+  Etcdctl({"auth", "enable"});
+}
+
+bool TestEtcd::Leads() const {
+  if (program_ == nullptr || program_->Poll() || !Listens(port_)) return false;
+  const auto status = nlohmann::json::parse(
+      Etcdctl({"endpoint", "status", "--write-out=json"}));
+  const nlohmann::json& of = status[0]["Status"];
+  return of.value("leader", uint64_t{0}) ==
+         of["header"]["member_id"].get<uint64_t>();
+}
+
 std::string TestEtcd::Etcdctl(const std::vector<std::string>& arguments) const {
   std::vector<std::string> whole = {"/usr/bin/etcdctl",
                                     "--endpoints=" + endpoint()};
@@ -110,6 +140,27 @@ std::string TestEtcd::Etcdctl(const std::vector<std::string>& arguments) const {
   EXPECT_EQ(program->Wait(std::chrono::seconds(30)), 0)
       << ReadText(folder_ / "etcdctl.log");
   return ReadText(folder_ / "etcdctl.out");
+}
+
+std::vector<std::unique_ptr<TestEtcd>> StartEtcdCluster(int members) {
+  std::vector<std::unique_ptr<TestEtcd>> cluster;
+  std::string all = "--initial-cluster=";
+  for (int i = 0; i < members; ++i) {
+    cluster.push_back(std::make_unique<TestEtcd>());
+    const std::string name = "member-" + std::to_string(i);
+    // The last of two of one name counts.
+    cluster.back()->more_ = {"--name=" + name};
+    all += (i == 0 ? "" : ",") + name + "=" + cluster.back()->peer_url();
+  }
+  for (const auto& member : cluster) {
+    member->more_.push_back(all);
+    member->Launch();
+  }
+  for (const auto& member : cluster) {
+    member->AwaitListening();
+    if (::testing::Test::HasFatalFailure()) break;
+  }
+  return cluster;
 }
 
 }  // namespace wavetune::testing

@@ -36,7 +36,16 @@ class TestEtcd {
   // Starts it with what is in a backup (etcdctl snapshot save).
   void Restore(const std::string& backup);
 
+  // Has it ask for users: root:secret, and node:open for what is beneath
+  // `prefix`.
+  void AskForUsers(const std::string& prefix) const;
+
+  // Whether it runs, and leads its cluster.
+  bool Leads() const;
+
+  int port() const { return port_; }
   std::string endpoint() const;
+  std::string peer_url() const;
   std::string url() const { return "etcd://" + endpoint(); }
   pid_t pid() const { return program_->pid(); }  // Once it was started.
   const std::string& folder() const { return folder_.path(); }
@@ -46,15 +55,21 @@ class TestEtcd {
   std::string Etcdctl(const std::vector<std::string>& arguments) const;
 
  private:
-  std::string peer_url() const;
+  friend std::vector<std::unique_ptr<TestEtcd>> StartEtcdCluster(int members);
 
-  const std::vector<std::string> more_;
+  void Launch();
+  void AwaitListening();
+
+  std::vector<std::string> more_;
   const std::string scheme_;
   const TestFolder folder_;
   int port_ = 0;
   int peer_port_ = 0;
   std::unique_ptr<Program> program_;
 };
+
+// Returns the members of a cluster, which answer. A fatal failure as of Start.
+std::vector<std::unique_ptr<TestEtcd>> StartEtcdCluster(int members);
 
 }  // namespace wavetune::testing
 
