@@ -18,7 +18,7 @@ absl::StatusOr<BuildComparison> BuildComparison::Load(
       !serving->IsFor(job.key.environment_key)) {
     return comparison;
   }
-  comparison.before_ = incumbent.comparable();
+  comparison.before_ = incumbent;
   ProfileKey before = serving->key;
   // Under the same driver, where enough was measured of it.
   for (const std::string& environment :
@@ -27,7 +27,7 @@ absl::StatusOr<BuildComparison> BuildComparison::Load(
     ASSIGN_OR_RETURN(SampleSet stored, LoadProfilesOf(samples, before));
     NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
     comparison.samples_ = SamplesOf(stored);
-    if (CountChosenMeasured({comparison.before_, comparison.samples_}) >=
+    if (CountChosenMeasured({incumbent.comparable(), comparison.samples_}) >=
         BuildVerdict::kFewestProblems) {
       break;
     }
@@ -37,14 +37,15 @@ absl::StatusOr<BuildComparison> BuildComparison::Load(
 
 std::vector<MeasureItem> BuildComparison::Missing(
     const CompiledTable& table, absl::Span<const Sample> now) const {
-  if (before_ == nullptr) return {};
-  return PlanBuildComparison({before_, samples_}, {&table, now});
+  if (before_.comparable() == nullptr) return {};
+  return PlanBuildComparison({before_.comparable(), samples_}, {&table, now});
 }
 
 std::string BuildComparison::WhySlower(const CompiledTable& table,
                                        absl::Span<const Sample> now) const {
-  if (before_ == nullptr) return "";
-  const BuildVerdict verdict = JudgeBuild({before_, samples_}, {&table, now});
+  if (before_.comparable() == nullptr) return "";
+  const BuildVerdict verdict =
+      JudgeBuild({before_.comparable(), samples_}, {&table, now});
   if (!verdict.slower) return "";
   return absl::StrCat(verdict.reason,
                       "; promote it all the same: wavetune reprofile --kernel ",

@@ -33,7 +33,7 @@ class BuildComparison {
   // Reads what was measured of the serving table in its own build. Compares
   // nothing where that is the job's build, was measured under another driver
   // (a build may be slower there without being worse), or the job promotes
-  // slower ones. `incumbent` outlives it. Errors: the store's.
+  // slower ones. Errors: the store's.
   static absl::StatusOr<BuildComparison> Load(SampleStore& samples,
                                               const JobRecord& job,
                                               const Incumbent& incumbent);
@@ -51,8 +51,8 @@ class BuildComparison {
  private:
   BuildComparison() = default;
 
-  const CompiledTable* before_ = nullptr;  // nullptr: compares nothing.
-  std::vector<Sample> samples_;            // Of before.
+  Incumbent before_;             // Not comparable: compares nothing.
+  std::vector<Sample> samples_;  // Of before.
   std::string kernel_;
 };
 

@@ -17,9 +17,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
-#include "server/catalog/wrong_tables.h"
 #include "server/jobs/build_comparison.h"
-#include "server/jobs/carry_over.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/profile_texts.h"
@@ -36,36 +34,6 @@ constexpr double kMeasuringShare = 0.98;
 // Device time of the samples that a fit is made from; 0: no limit.
 double MeasuringLimitUs(const JobRecord& job) {
   return job.budget_s * 1e6 * kMeasuringShare;
-}
-
-// What verification measured at its points.
-std::vector<RejectedPoint> EvidenceOf(const VerificationPlan& plan,
-                                      const std::vector<Sample>& measured) {
-  const auto latency_us = [&](const Configuration& configuration,
-                              const Problem& problem) {
-    for (size_t i = 0; i < std::min(plan.items.size(), measured.size()); ++i) {
-      if (plan.items[i].configuration == configuration &&
-          plan.items[i].problem == problem) {
-        return measured[i].latency_us;
-      }
-    }
-    return 0.0;
-  };
-  std::vector<RejectedPoint> points;
-  for (const VerificationPlan::Point& point : plan.points) {
-    points.push_back(
-        {.problem = point.problem,
-         .weight = point.weight,
-         .chosen_us = latency_us(point.chosen, point.problem),
-         .incumbent_us = point.has_incumbent
-                             ? latency_us(point.incumbent, point.problem)
-                             : 0,
-         .default_us =
-             point.has_default
-                 ? latency_us(point.default_configuration, point.problem)
-                 : 0});
-  }
-  return points;
 }
 
 // Rounds of fit and verification: a candidate that crashes only when verified
@@ -114,7 +82,10 @@ int32_t LargestPortfolio(const Table& table) {
 }  // namespace
 
 ProfilingJob::ProfilingJob(const JobServices& services, JobControl* control)
-    : services_(services), control_(control), device_(services, control) {}
+    : services_(services),
+      control_(control),
+      device_(services, control),
+      outcome_(services, control, &incumbent_) {}
 
 absl::Status ProfilingJob::Run() {
   absl::Status status = RunSteps();
@@ -152,10 +123,11 @@ absl::Status ProfilingJob::RunSteps() {
     if (done) return absl::OkStatus();
     RETURN_IF_ERROR(CheckCandidates());
   }
-  Keep(absl::StrCat("in each of ", kMaxRounds,
-                    " rounds another candidate crashed during verification; "
-                    "the excluded ones are listed with the job",
-                    Remarks()));
+  outcome_.Keep(
+      absl::StrCat("in each of ", kMaxRounds,
+                   " rounds another candidate crashed during verification; "
+                   "the excluded ones are listed with the job",
+                   Remarks()));
   return absl::OkStatus();
 }
 
@@ -255,26 +227,11 @@ void ProfilingJob::WithdrawIfWrong(const CandidateRecord& record) {
       absl::StrCat("it chooses ",
                    FormatConfiguration(kernel_->spec, candidate.configuration),
                    ", which computes wrong results");
-  Withdraw(table, why);
+  outcome_.Withdraw(table, why);
   withdrawn_ = absl::StrCat("; table ", ShortDigest(table.digest),
                             " was withdrawn: ", why);
   // Nobody is to be compared with it.
   incumbent_ = Incumbent();
-}
-
-void ProfilingJob::Withdraw(const TableRecord& table, const std::string& why) {
-  const std::string name =
-      absl::StrCat("table ", table.digest, " of kernel ", table.key.kernel);
-  const absl::Status stored = services_.tables->Withdraw(
-      control_->record().key, table, why, services_.clock->NowUs());
-  if (!stored.ok()) {
-    services_.warn(
-        absl::StrCat(name,
-                     " is withdrawn, which is stored as soon as it can "
-                     "be: ",
-                     stored.message()));
-  }
-  services_.warn(absl::StrCat(name, " is withdrawn: ", why));
 }
 
 absl::Status ProfilingJob::Prepare(
@@ -496,21 +453,22 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   if (!fitted.ok()) return FitFailed(fitted.status());
   const FitResult& fit = *fitted;
   control_->Update([&](JobRecord& job) { job.notes = fit.report.warnings; });
-  fit_residual_ = fit.report.median_relative_error;
   ASSIGN_OR_RETURN(const std::string payload, EncodeTable(fit.table));
   ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   const std::string coverage =
       CoverageText(fit.report, CountUsable(input_.candidates));
   if (fit.report.throttled_share > kMostThrottledShare) {
-    Keep(ThrottledText(fit.report, input_.samples) + coverage + Remarks());
+    outcome_.Keep(ThrottledText(fit.report, input_.samples) + coverage +
+                  Remarks());
     return absl::OkStatus();
   }
   const JobRecord record = control_->record();
   // One from elsewhere is verified all the same: nobody here has done that.
   if (incumbent_.Is(record.key, table->digest()) &&
       !incumbent_.IsStaleFor(record.key)) {
-    Keep("the fit gives the serving table again" + coverage + Remarks());
+    outcome_.Keep("the fit gives the serving table again" + coverage +
+                  Remarks());
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();
@@ -526,11 +484,11 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
         input_, fit.table, incumbent ? &incumbent->table() : nullptr);
     bool crashed = false;
     RETURN_IF_ERROR(MeasureForVerdict(plan.items, &measured, &crashed));
-    const std::vector<MeasureItem> missing =
+    const std::vector<MeasureItem> of_build =
         builds.Missing(*table, input_.samples);
-    if (!crashed && !missing.empty()) {
-      std::vector<Sample> of_build;  // Read from the job's samples.
-      RETURN_IF_ERROR(MeasureForVerdict(missing, &of_build, &crashed));
+    if (!crashed && !of_build.empty()) {
+      std::vector<Sample> unread;  // They are among the job's samples.
+      RETURN_IF_ERROR(MeasureForVerdict(of_build, &unread, &crashed));
     }
     if (crashed) {
       *done = false;
@@ -542,19 +500,23 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
       services_.profiling.judge_verification(plan, measured);
   ShowRegrets(verdict);
   const std::string reason = verdict.reason + coverage + Remarks();
-  const std::vector<RejectedPoint> points = EvidenceOf(plan, measured);
+  FittedTable fitted_table{.table = fit.table,
+                           .payload = payload,
+                           .record = RecordOf(fit, reason),
+                           .points = EvidenceOf(plan, measured)};
   // First, as it is why a table of this build loses, where it does.
-  const std::string slower = builds.WhySlower(*table, input_.samples);
+  std::string slower = builds.WhySlower(*table, input_.samples);
   if (!slower.empty()) {
-    Reject(fit.table, payload, slower + coverage + Remarks(), points);
-    Keep(slower + coverage + Remarks());
+    slower += coverage + Remarks();
+    outcome_.Reject(std::move(fitted_table), slower);
+    outcome_.Keep(slower);
     return absl::OkStatus();
   }
   if (!verdict.promote) {
-    Reject(fit.table, payload, reason, points);
-    return KeepIncumbent(verdict, reason);
+    outcome_.Reject(std::move(fitted_table), reason);
+    return outcome_.KeepIncumbent(verdict, reason);
   }
-  return Promote(fit.table, payload, reason, points);
+  return outcome_.Promote(kernel_->spec, std::move(fitted_table), Remarks());
 }
 
 void ProfilingJob::ShowRegrets(const Verdict& verdict) {
@@ -565,24 +527,6 @@ void ProfilingJob::ShowRegrets(const Verdict& verdict) {
   });
 }
 
-absl::Status ProfilingJob::KeepIncumbent(const Verdict& verdict,
-                                         const std::string& reason) {
-  const ProfileKey key = control_->record().key;
-  if (!verdict.incumbent_holds || incumbent_.comparable() == nullptr ||
-      !incumbent_.IsStaleFor(key) ||
-      incumbent_.record()->key.fingerprint != key.fingerprint) {
-    Keep(reason);
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(CarryOver(
-      services_, control_, incumbent_,
-      absl::StrCat("a new table is no better, and this one was measured with "
-                   "it: ",
-                   reason)));
-  ForgetOldSamples(key);
-  return absl::OkStatus();
-}
-
 absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
   const JobRecord job = control_->record();
   const bool spent =
@@ -590,6 +534,24 @@ absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
   if (!spent || !absl::IsFailedPrecondition(status)) return status;
   return absl::FailedPreconditionError(
       BudgetTooSmallText(job, samples_planned_, std::string(status.message())));
+}
+
+TableRecord ProfilingJob::RecordOf(const FitResult& fit,
+                                   const std::string& why) const {
+  const JobRecord job = control_->record();
+  TableRecord record{.key = job.key};
+  record.promoted_at_us = services_.clock->NowUs();
+  record.portfolio_size = LargestPortfolio(fit.table);
+  record.device_label = input_.device.label;
+  record.device_uuid = input_.device.uuid;
+  record.notes = job.notes;
+  record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
+  record.how = PromotionKind::kProfiled;
+  record.job_id = job.id;
+  record.by = job.by;
+  record.why = why;
+  record.fit_residual = fit.report.median_relative_error;
+  return record;
 }
 
 absl::Status ProfilingJob::MeasureForVerdict(
@@ -623,112 +585,6 @@ absl::Status ProfilingJob::MeasureForVerdict(
       device_.Measure(items, KeepTogether::kProblem, on_result).status();
   device_.SetDeviceTimeLimit(MeasuringLimitUs(control_->record()));
   return status;
-}
-
-absl::Status ProfilingJob::Promote(const Table& table,
-                                   const std::string& payload,
-                                   const std::string& reason,
-                                   const std::vector<RejectedPoint>& points) {
-  // After this point a cancelled job would promote all the same.
-  RETURN_IF_ERROR(control_->CheckGoOn());
-  const ProfileKey key = control_->record().key;
-  // A job on an alike device stores what it finds wrong under the same key.
-  ASSIGN_OR_RETURN(const auto wrong, WhyWrong(*services_.samples, key, table));
-  if (wrong) {
-    Keep(absl::StrCat("another job found its choice wrong: ", *wrong,
-                      Remarks()));
-    return absl::OkStatus();
-  }
-  TableRecord record = RecordOf(table, reason);
-  const TableRecord* const serving = incumbent_.record();
-  const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
-      std::move(record), payload, serving ? serving->digest : "");
-  if (absl::IsAborted(promoted.status())) {
-    // Alike devices are profiled at a time: what this job compared its table
-    // with is not what serves.
-    incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(key));
-    Reject(table, payload, std::string(promoted.status().message()), points);
-    Keep(absl::StrCat(promoted.status().message(), Remarks()));
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(promoted.status());
-  control_->Update([&](JobRecord& job) {
-    job.digest = promoted->digest;
-    job.message = reason;
-  });
-  RETURN_IF_ERROR(WithdrawIfFoundWrongSince(*promoted, table));
-  ForgetOldSamples(key);
-  return absl::OkStatus();
-}
-
-TableRecord ProfilingJob::RecordOf(const Table& table,
-                                   const std::string& why) const {
-  const JobRecord job = control_->record();
-  TableRecord record{.key = job.key};
-  record.promoted_at_us = services_.clock->NowUs();
-  record.portfolio_size = LargestPortfolio(table);
-  record.device_label = input_.device.label;
-  record.device_uuid = input_.device.uuid;
-  record.notes = job.notes;
-  record.compiler = ImplementationFor(kernel_->spec, input_.device).compiler;
-  record.how = PromotionKind::kProfiled;
-  record.job_id = job.id;
-  record.by = job.by;
-  record.why = why;
-  record.fit_residual = fit_residual_;
-  return record;
-}
-
-void ProfilingJob::Reject(const Table& table, const std::string& payload,
-                          const std::string& reason,
-                          const std::vector<RejectedPoint>& points) {
-  RejectedTable rejected{.record = RecordOf(table, reason),
-                         .reason = reason,
-                         .at_us = services_.clock->NowUs(),
-                         .points = points};
-  rejected.record.digest = Sha256Hex(payload);
-  services_.table_refused(rejected);
-  const absl::Status kept =
-      services_.tables->Reject(std::move(rejected), payload);
-  if (!kept.ok()) {
-    services_.warn(
-        absl::StrCat("the table that job ", control_->record().id,
-                     " did not promote is not kept: ", kept.message()));
-  }
-}
-
-absl::Status ProfilingJob::WithdrawIfFoundWrongSince(
-    const TableRecord& promoted, const Table& table) {
-  ASSIGN_OR_RETURN(const auto wrong,
-                   WhyWrong(*services_.samples, promoted.key, table));
-  if (!wrong) return absl::OkStatus();
-  control_->Update([&](JobRecord& job) {
-    absl::StrAppend(&job.message,
-                    "; withdrawn, as another job found its choice wrong "
-                    "meanwhile: ",
-                    *wrong);
-  });
-  Withdraw(promoted, *wrong);
-  return absl::OkStatus();
-}
-
-void ProfilingJob::ForgetOldSamples(const ProfileKey& key) {
-  const absl::Status pruned =
-      services_.samples->Prune(key, services_.settings->generations_kept);
-  if (!pruned.ok()) {
-    services_.warn(absl::StrCat("old samples of kernel ", key.kernel,
-                                " stay: ", pruned.message()));
-  }
-}
-
-void ProfilingJob::Keep(const std::string& reason) {
-  control_->Update([&](JobRecord& job) {
-    job.message =
-        absl::StrCat("not promoted, ", incumbent_.ServesOnText(), ": ", reason);
-  });
-  // Whoever profiles afresh again and again without a better table would keep
-  // all of it, and read all of it each time.
-  ForgetOldSamples(control_->record().key);
 }
 
 }  // namespace wavetune

@@ -23,6 +23,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fit/build/fit_table.h"
 #include "fit/plan/plan_next.h"
 #include "fit/plan/verification.h"
 #include "fit/profile.h"
@@ -33,7 +34,7 @@
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_services.h"
-#include "server/store/table_store.h"
+#include "server/jobs/table_outcome.h"
 
 namespace wavetune {
 
@@ -73,9 +74,6 @@ class ProfilingJob {
   absl::Status FitAndVerify(bool* done);
   // Sets the job's regrets, as verification measured them.
   void ShowRegrets(const Verdict& verdict);
-  // Ends without a promotion of the new table; an incumbent of another
-  // environment that verification found to hold is carried over.
-  absl::Status KeepIncumbent(const Verdict& verdict, const std::string& reason);
   // Returns what to say where no table could be fitted: whether that is the
   // budget's fault.
   absl::Status FitFailed(const absl::Status& status) const;
@@ -91,44 +89,25 @@ class ProfilingJob {
   void TakeRecord(const CandidateRecord& record);
   // Ends the serving of a table that chooses what was just shown wrong.
   void WithdrawIfWrong(const CandidateRecord& record);
-  // Ends the serving of a table, and says so; kept for later where the store
-  // cannot take it.
-  void Withdraw(const TableRecord& table, const std::string& why);
   // Has candidates prepared and hands out each record; then withdraws what
   // serves by now and chooses one that is wrong.
   absl::Status Prepare(const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::function<void(CandidateRecord&)>& take);
-  // Between the last look and the promotion a job on an alike device may have
-  // found a choice of the table wrong.
-  absl::Status WithdrawIfFoundWrongSince(const TableRecord& promoted,
-                                         const Table& table);
   // Returns what an outcome has to mention whatever it is.
   std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
-  absl::Status Promote(const Table& table, const std::string& payload,
-                       const std::string& reason,
-                       const std::vector<RejectedPoint>& points);
   // What is stored with a table of this job.
-  TableRecord RecordOf(const Table& table, const std::string& why) const;
-  // Keeps a table that is not promoted, with what verification measured. What
-  // cannot be kept is warned of: the job's outcome is the same.
-  void Reject(const Table& table, const std::string& payload,
-              const std::string& reason,
-              const std::vector<RejectedPoint>& points);
-  // Ends without a promotion.
-  void Keep(const std::string& reason);
-  // Removes the generations beyond those that are kept.
-  void ForgetOldSamples(const ProfileKey& key);
+  TableRecord RecordOf(const FitResult& fit, const std::string& why) const;
 
   const JobServices& services_;
   JobControl* const control_;
   BoardTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   Incumbent incumbent_;
-  double fit_residual_ = 0;  // TableRecord::fit_residual of the last fit.
-  KernelSpec spec_;          // The kernel's, with the problems of workloads.
+  TableOutcome outcome_;
+  KernelSpec spec_;  // The kernel's, with the problems of workloads.
   ProfileInput input_;
   std::vector<Sample> kept_;
   std::vector<MeasureItem> failed_;
