@@ -28,6 +28,7 @@ class StatusReader {
   virtual absl::StatusOr<v1::GetStatusResponse> GetStatus() = 0;
   virtual absl::StatusOr<v1::ListDevicesResponse> ListDevices() = 0;
   virtual absl::StatusOr<v1::GetFleetResponse> GetFleet() = 0;
+  virtual absl::StatusOr<v1::ListFleetNodesResponse> ListFleetNodes() = 0;
   virtual absl::StatusOr<v1::ListKernelsResponse> ListKernels() = 0;
   // Newest first; 0 means the daemon's default number.
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) = 0;

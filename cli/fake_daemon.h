@@ -23,6 +23,8 @@ class FakeDaemon : public StatusReader,
   v1::GetStatusResponse status;
   v1::ListDevicesResponse devices;
   v1::GetFleetResponse fleet;
+  absl::StatusOr<v1::ListFleetNodesResponse> fleet_nodes =
+      v1::ListFleetNodesResponse();
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   v1::ListTableHistoryResponse history;
@@ -67,6 +69,9 @@ class FakeDaemon : public StatusReader,
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
     return Answer(status);
+  }
+  absl::StatusOr<v1::ListFleetNodesResponse> ListFleetNodes() override {
+    return fleet_nodes;
   }
   absl::StatusOr<v1::GetFleetResponse> GetFleet() override {
     return Answer(fleet);

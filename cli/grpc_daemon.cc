@@ -170,6 +170,11 @@ class GrpcReader : public StatusReader, public TableReader {
     return Call<v1::GetStatusResponse>(
         *status_, &v1::StatusService::Stub::GetStatus, v1::GetStatusRequest());
   }
+  absl::StatusOr<v1::ListFleetNodesResponse> ListFleetNodes() override {
+    return CallNewer<v1::ListFleetNodesResponse>(
+        socket_, *status_, &v1::StatusService::Stub::ListFleetNodes,
+        v1::ListFleetNodesRequest());
+  }
   absl::StatusOr<v1::GetFleetResponse> GetFleet() override {
     return CallNewer<v1::GetFleetResponse>(socket_, *status_,
                                            &v1::StatusService::Stub::GetFleet,

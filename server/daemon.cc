@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
+#include "server/fleet/fleet_presence.h"
 #include "server/fleet/fleet_profiles.h"
 #include "server/fleet/fleet_tables.h"
 #include "server/jobs/drift_watch.h"
@@ -324,18 +326,64 @@ class Daemon::Impl {
             },
         .log = LogOfFleet});
     profiles_->Start();
+    presence_ = std::make_unique<FleetPresence>(
+        FleetPresence::Options{.registry = membership.registry,
+                               .state = [this] { return FleetState(); },
+                               .log = LogOfFleet});
+    presence_->Start();
     return absl::OkStatus();
+  }
+
+  // What this node tells the fleet of itself.
+  FleetNode FleetState() {
+    FleetNode state{.node = options_.fleet.node, .version = options_.version};
+    std::set<std::string> measuring;
+    for (const AgentDirectory::Known& known : devices_.List()) {
+      const DeviceFacts& device = known.record.facts;
+      if (known.usable())
+        measuring.insert(
+            FleetClass(SiliconKey(device), EnvironmentKey(device)));
+    }
+    state.measuring_classes = {measuring.begin(), measuring.end()};
+    for (const FleetView::Standing& standing : fleet_->View().heads) {
+      FleetNode::Table table{.fleet_class = standing.fleet_class,
+                             .kernel = standing.kernel,
+                             .behind = standing.behind};
+      if (standing.accepted) {
+        table.digest = standing.accepted->digest;
+        table.epoch = standing.accepted->epoch;
+      }
+      state.tables.push_back(std::move(table));
+    }
+    return state;
   }
 
   // They stay until the end of all: a job that ends at this moment tells them.
   void LeaveFleet() {
+    if (presence_ != nullptr) presence_->Stop();
     if (profiles_ != nullptr) profiles_->Stop();
     if (fleet_ != nullptr) fleet_->Stop();
   }
 
   std::optional<FleetView> ViewFleet() {
     if (fleet_ == nullptr) return std::nullopt;
-    return fleet_->View();
+    FleetView view = fleet_->View();
+    view.absent = presence_->problem();
+    view.profiles = profiles_->View();
+    return view;
+  }
+
+  absl::StatusOr<FleetSummary> SummariseFleet() {
+    if (presence_ == nullptr) {
+      return absl::FailedPreconditionError(
+          "this node is in no fleet: start wavetuned with --fleet "
+          "(docs/fleet.md)");
+    }
+    // Nobody else's reading waits for what is known to be silent.
+    if (const std::string outage = fleet_->View().outage; !outage.empty())
+      return absl::UnavailableError(outage);
+    ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes, presence_->Nodes());
+    return SummaryOf(nodes);
   }
 
   absl::Status ShowMetrics() {
@@ -460,6 +508,7 @@ class Daemon::Impl {
     };
     options.watchers = [this] { return table_handler_.watchers(); };
     options.fleet = [this] { return ViewFleet(); };
+    options.fleet_summary = [this] { return SummariseFleet(); };
     return options;
   }
 
@@ -542,6 +591,7 @@ class Daemon::Impl {
   // Set before any thread of jobs or calls; nullptr: it is in none.
   std::unique_ptr<FleetTables> fleet_;
   std::unique_ptr<FleetProfiles> profiles_;
+  std::unique_ptr<FleetPresence> presence_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

@@ -62,6 +62,7 @@ const std::map<std::string, const char*>& Table() {
       {"/wavetune.v1.DecisionService/Explain", kReads},
       {"/wavetune.v1.StatusService/GetStatus", kReads},
       {"/wavetune.v1.StatusService/GetFleet", kReads},
+      {"/wavetune.v1.StatusService/ListFleetNodes", kReads},
       {"/wavetune.v1.StatusService/ListDevices", kReads},
       {"/wavetune.v1.StatusService/ListKernels", kReads},
       {"/wavetune.v1.StatusService/ListJobs", kReads},

@@ -30,6 +30,19 @@ void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
       << fleet.refused_signature() << " by signature, "
       << fleet.refused_replayed() << " older than what was accepted, "
       << fleet.refused_payload() << " by payload\n\n";
+  if (!fleet.absent().empty()) out << "ABSENT    " << fleet.absent() << "\n\n";
+  for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
+    if (profile.done()) continue;
+    out << "profile   of " << profile.kernel() << " for class "
+        << profile.fleet_class() << ": "
+        << (profile.holder().empty()
+                ? "nobody does it yet"
+                : absl::StrCat("node ", profile.holder(), " does it"))
+        << (profile.why().empty() ? "" : "; ") << profile.why() << "\n";
+    for (const v1::FleetNodeBehind& failure : profile.failures())
+      out << "          failed on " << failure.node() << ": " << failure.why()
+          << "\n";
+  }
   TextTable table(
       {"CLASS", "KERNEL", "EPOCH", "TABLE", "NODE", "PUBLISHED", "BEHIND"});
   for (const v1::FleetHeadStatus& head : fleet.heads()) {
@@ -44,6 +57,47 @@ void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
   table.Print(out,
               "no tables: nothing was published for a device of this "
               "node, wavetune reprofile does");
+}
+
+std::string TablesText(const v1::FleetSpread& spread) {
+  std::string text;
+  for (const v1::FleetSpreadTable& table : spread.tables()) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", table.nodes(), " ",
+                    ShortDigest(table.digest()));
+  }
+  return text.empty() ? "-" : text;
+}
+
+void PrintNodes(std::ostream& out, const v1::ListFleetNodesResponse& nodes) {
+  out << "nodes     " << nodes.nodes();
+  for (const v1::FleetVersion& version : nodes.versions())
+    out << ", " << version.nodes() << " of version " << version.version();
+  out << "\n\n";
+  TextTable table({"CLASS", "KERNEL", "NODES TABLE", "BEHIND", "CAN PROFILE"});
+  for (const v1::FleetSpread& spread : nodes.spreads()) {
+    table.AddRow({spread.fleet_class(), spread.kernel(), TablesText(spread),
+                  absl::StrCat(spread.behind()),
+                  absl::StrCat(spread.measuring())});
+  }
+  table.Print(out, "no tables: no node serves one of the fleet");
+  for (const v1::FleetSpread& spread : nodes.spreads()) {
+    for (const v1::FleetNodeBehind& one : spread.examples()) {
+      out << "behind    " << one.node() << ", kernel " << spread.kernel()
+          << ": " << one.why() << "\n";
+    }
+  }
+}
+
+absl::Status RunFleetNodes(CommandContext& context) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const v1::ListFleetNodesResponse nodes,
+                   daemon.status->ListFleetNodes());
+  if (context.json) {
+    PrintJson(*context.out, ToJson(nodes));
+  } else {
+    PrintNodes(*context.out, nodes);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RunFleetStatus(CommandContext& context,
@@ -86,6 +140,11 @@ void AddFleetCommands(CommandRegistry& registry) {
       [options](CommandContext& context) {
         return RunFleetStatus(context, *options);
       });
+  registry.Add(fleet, "nodes",
+               "Shows what the nodes of the fleet serve, how many are behind "
+               "and why",
+               {"wavetune fleet nodes", "wavetune fleet nodes --json"},
+               [](CommandContext& context) { return RunFleetNodes(context); });
   status->add_flag("--fail-behind", options->fail_behind,
                    "Exit code 1 where the registry is out of reach or a "
                    "kernel is behind");

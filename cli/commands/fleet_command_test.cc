@@ -47,5 +47,48 @@ TEST_F(FleetCommandTest, ShowsWhereTheNodeIsBehindAndWhy) {
   EXPECT_THAT(out_.str(), HasSubstr("\"outage\": \"etcd does not answer\""));
 }
 
+TEST_F(FleetCommandTest, ShowsWhatTheNodesServe) {
+  v1::ListFleetNodesResponse nodes;
+  nodes.set_nodes(12);
+  v1::FleetVersion& version = *nodes.add_versions();
+  version.set_version("0.1.0");
+  version.set_nodes(12);
+  v1::FleetSpread& spread = *nodes.add_spreads();
+  spread.set_fleet_class("0123456789abcdef");
+  spread.set_kernel("gemm_bf16");
+  v1::FleetSpreadTable& table = *spread.add_tables();
+  table.set_digest(std::string(64, 'd'));
+  table.set_nodes(11);
+  spread.set_behind(1);
+  v1::FleetNodeBehind& behind = *spread.add_examples();
+  behind.set_node("node-7");
+  behind.set_why("the kernel is pinned");
+  daemon_->fleet_nodes = nodes;
+  EXPECT_EQ(Run({"fleet", "nodes"}), kExitOk);
+  EXPECT_THAT(
+      out_.str(),
+      AllOf(HasSubstr("12 of version 0.1.0"), HasSubstr("11 dddddddddddddddd"),
+            HasSubstr("node-7, kernel gemm_bf16: the kernel is pinned")));
+  daemon_->fleet_nodes = absl::UnavailableError("etcd does not answer");
+  EXPECT_EQ(Run({"fleet", "nodes"}), kExitUnreachable);
+}
+
+TEST_F(FleetCommandTest, ShowsWhoProfiles) {
+  v1::GetFleetResponse& fleet = daemon_->fleet;
+  fleet.set_node("node-1");
+  fleet.set_absent("another node calls itself node-1");
+  v1::FleetProfileStatus& profile = *fleet.add_profiles();
+  profile.set_kernel("gemm_bf16");
+  profile.set_holder("node-2");
+  profile.set_why("a new driver");
+  v1::FleetNodeBehind& failure = *profile.add_failures();
+  failure.set_node("node-3");
+  failure.set_why("the GPU is hot");
+  EXPECT_EQ(Run({"fleet", "status"}), kExitOk);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("ABSENT    another node"),
+                                HasSubstr("node node-2 does it; a new driver"),
+                                HasSubstr("node-3: the GPU is hot")));
+}
+
 }  // namespace
 }  // namespace wavetune::cli

@@ -42,6 +42,11 @@ class AgentDirectory : public ExecutorDirectory {
     // Why the last job for its class went on without it; the next one tries
     // again. Empty: it could be compared.
     std::string unrated;
+
+    // Whether a job may measure on it now.
+    bool usable() const {
+      return attached && problem.empty() && left_out.empty();
+    }
   };
 
   // Something that happened to a device.

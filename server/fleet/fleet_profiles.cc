@@ -437,10 +437,7 @@ bool FleetProfiles::CanTakeOver(const FleetProfile& profile) {
   if (profile.done || profile.FailedOn(options_.node)) return false;
   for (const AgentDirectory::Known& known : options_.devices()) {
     const DeviceFacts& device = known.record.facts;
-    if (!known.attached || !known.problem.empty() || !known.left_out.empty() ||
-        !IsOfClass(device, profile.key)) {
-      continue;
-    }
+    if (!known.usable() || !IsOfClass(device, profile.key)) continue;
     const auto fingerprint =
         options_.kernels->Fingerprint(profile.key.kernel, device);
     return fingerprint.ok() && *fingerprint == profile.key.fingerprint &&
@@ -524,13 +521,16 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
   return profile;
 }
 
-std::vector<FleetProfiles::Profile> FleetProfiles::View() {
-  std::vector<Profile> profiles;
+std::vector<FleetView::Profile> FleetProfiles::View() {
+  std::vector<FleetView::Profile> profiles;
   const std::lock_guard lock(mutex_);
   for (const auto& [place, seen] : seen_) {
     if (!seen.profile) continue;
+    const ProfileKey& key = seen.profile->key;
     profiles.push_back(
-        {*seen.profile, seen.holder ? seen.holder->node : std::string()});
+        {.fleet_class = FleetClass(key.silicon_key, key.environment_key),
+         .profile = *seen.profile,
+         .holder = seen.holder ? seen.holder->node : std::string()});
   }
   return profiles;
 }

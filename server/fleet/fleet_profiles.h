@@ -43,6 +43,7 @@
 #include "server/fleet/fleet_profile.h"
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_trust.h"
+#include "server/fleet/fleet_view.h"
 #include "server/fleet/sample_chunks.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_requests.h"
@@ -92,12 +93,6 @@ class FleetProfiles {
         [](bool, const std::string&) {};
   };
 
-  // A profile of the fleet, as this node sees it.
-  struct Profile {
-    FleetProfile profile;
-    std::string holder;  // The node that does it; empty: nobody does.
-  };
-
   explicit FleetProfiles(Options options);
   ~FleetProfiles();  // Stops.
 
@@ -118,7 +113,7 @@ class FleetProfiles {
   absl::StatusOr<FleetProfile> Ask(FleetProfile profile);
 
   // Returns what is known of the classes of this node's devices.
-  std::vector<Profile> View();
+  std::vector<FleetView::Profile> View();
 
  private:
   using Time = std::chrono::steady_clock::time_point;

@@ -2,12 +2,15 @@
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_VIEW_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_VIEW_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_profile.h"
 
 namespace wavetune {
 
@@ -18,6 +21,12 @@ struct FleetView {
     std::string kernel;
     std::optional<FleetHead> accepted;  // That it serves, or did last.
     std::string behind;  // Why it does not serve the fleet's; empty: it does.
+  };
+  // A profile of the fleet, as this node sees it.
+  struct Profile {
+    std::string fleet_class;
+    FleetProfile profile;
+    std::string holder;  // The node that does it; empty: nobody does.
   };
   // Since the start.
   struct Counts {
@@ -33,8 +42,34 @@ struct FleetView {
   std::string node;        // Its name.
   bool publishes = false;  // Whether it has a key to sign with.
   std::string outage;  // Why the registry is out of reach; empty: it is not.
-  std::vector<Standing> heads;  // Sorted by class, then kernel.
+  std::string absent;  // Why others do not see it; empty: they do.
+  std::vector<Profile> profiles;  // Sorted as the heads.
+  std::vector<Standing> heads;    // Sorted by class, then kernel.
   Counts counts;
+};
+
+// How all nodes that live stand to the fleet's tables.
+struct FleetSummary {
+  struct Behind {
+    std::string node;
+    std::string why;
+  };
+  // To those of a class and kernel.
+  struct Spread {
+    // Of those behind.
+    static constexpr size_t kMostExamples = 20;
+
+    std::string fleet_class;
+    std::string kernel;
+    std::map<std::string, int64_t> nodes;  // By digest of what they serve.
+    int64_t behind = 0;
+    std::vector<Behind> examples;
+    int64_t measuring = 0;  // Nodes that can profile the class.
+  };
+
+  int64_t nodes = 0;
+  std::map<std::string, int64_t> versions;  // Nodes of each.
+  std::vector<Spread> spreads;              // Sorted by class, then kernel.
 };
 
 }  // namespace wavetune

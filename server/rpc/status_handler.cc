@@ -27,6 +27,49 @@ int64_t ResidentBytes() {
   return resident_pages * ::sysconf(_SC_PAGESIZE);
 }
 
+v1::FleetProfileStatus FleetProfileToProto(const FleetView::Profile& seen) {
+  const FleetProfile& profile = seen.profile;
+  v1::FleetProfileStatus status;
+  status.set_fleet_class(seen.fleet_class);
+  status.set_kernel(profile.key.kernel);
+  status.set_holder(seen.holder);
+  status.set_node(profile.node);
+  status.set_by(profile.by);
+  status.set_why(profile.why);
+  status.set_asked_at_us(profile.asked_at_us);
+  status.set_done(profile.done);
+  status.set_done_by(profile.done_by);
+  status.set_outcome(profile.outcome);
+  for (const FleetProfile::Failure& failure : profile.failures) {
+    v1::FleetNodeBehind* const added = status.add_failures();
+    added->set_node(failure.node);
+    added->set_why(failure.why);
+  }
+  return status;
+}
+
+v1::FleetSpread FleetSpreadToProto(const FleetSummary::Spread& spread) {
+  v1::FleetSpread message;
+  message.set_fleet_class(spread.fleet_class);
+  message.set_kernel(spread.kernel);
+  for (const auto& [digest, nodes] : spread.nodes) {
+    v1::FleetSpreadTable* const table = message.add_tables();
+    table->set_digest(digest);
+    table->set_nodes(nodes);
+  }
+  std::stable_sort(
+      message.mutable_tables()->begin(), message.mutable_tables()->end(),
+      [](const auto& a, const auto& b) { return a.nodes() > b.nodes(); });
+  message.set_behind(spread.behind);
+  for (const FleetSummary::Behind& behind : spread.examples) {
+    v1::FleetNodeBehind* const added = message.add_examples();
+    added->set_node(behind.node);
+    added->set_why(behind.why);
+  }
+  message.set_measuring(spread.measuring);
+  return message;
+}
+
 }  // namespace
 
 StatusHandler::StatusHandler(Options options)
@@ -92,6 +135,9 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
     head->set_node(standing.accepted->node);
     head->set_published_at_us(standing.accepted->published_at_us);
   }
+  response->set_absent(view->absent);
+  for (const FleetView::Profile& profile : view->profiles)
+    *response->add_profiles() = FleetProfileToProto(profile);
   const FleetView::Counts& counts = view->counts;
   response->set_adopted(counts.adopted);
   response->set_published(counts.published);
@@ -100,6 +146,20 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
   response->set_refused_signature(counts.refused_signature);
   response->set_refused_replayed(counts.refused_replayed);
   response->set_refused_payload(counts.refused_payload);
+  return absl::OkStatus();
+}
+
+absl::Status StatusHandler::ListFleetNodes(
+    v1::ListFleetNodesResponse* response) const {
+  ASSIGN_OR_RETURN(const FleetSummary summary, options_.fleet_summary());
+  response->set_nodes(summary.nodes);
+  for (const FleetSummary::Spread& spread : summary.spreads)
+    *response->add_spreads() = FleetSpreadToProto(spread);
+  for (const auto& [version, nodes] : summary.versions) {
+    v1::FleetVersion* const added = response->add_versions();
+    added->set_version(version);
+    added->set_nodes(nodes);
+  }
   return absl::OkStatus();
 }
 

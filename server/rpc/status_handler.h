@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "server/agents/agent_directory.h"
@@ -55,6 +56,8 @@ class StatusHandler {
     std::function<void()> refresh_kernels;
     // nullptr, or returns nothing: the node is in no fleet.
     std::function<std::optional<FleetView>()> fleet;
+    // Asks the registry. Errors: also FAILED_PRECONDITION: it is in none.
+    std::function<absl::StatusOr<FleetSummary>()> fleet_summary;
   };
 
   explicit StatusHandler(Options options);
@@ -62,6 +65,8 @@ class StatusHandler {
   absl::Status GetStatus(v1::GetStatusResponse* response) const;
   absl::Status ListDevices(v1::ListDevicesResponse* response) const;
   absl::Status GetFleet(v1::GetFleetResponse* response) const;
+  // Waits for the registry, seconds at most.
+  absl::Status ListFleetNodes(v1::ListFleetNodesResponse* response) const;
   absl::Status ListKernels(v1::ListKernelsResponse* response) const;
   absl::Status ListJobs(const v1::ListJobsRequest& request,
                         v1::ListJobsResponse* response) const;

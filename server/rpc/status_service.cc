@@ -24,17 +24,20 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-using RawStatusService = v1::StatusService::WithRawCallbackMethod_GetFleet<
-    v1::StatusService::WithRawCallbackMethod_GetStatus<
-        v1::StatusService::WithRawCallbackMethod_ListDevices<
-            v1::StatusService::WithRawCallbackMethod_ListKernels<
-                v1::StatusService::WithRawCallbackMethod_ListJobs<
-                    v1::StatusService::WithRawCallbackMethod_GetJob<
-                        v1::StatusService::WithRawCallbackMethod_ListSamples<
-                            v1::StatusService::WithRawCallbackMethod_ListEvents<
+using RawStatusService = v1::StatusService::WithRawCallbackMethod_ListFleetNodes<
+    v1::StatusService::WithRawCallbackMethod_GetFleet<
+        v1::StatusService::WithRawCallbackMethod_GetStatus<
+            v1::StatusService::WithRawCallbackMethod_ListDevices<
+                v1::StatusService::WithRawCallbackMethod_ListKernels<
+                    v1::StatusService::WithRawCallbackMethod_ListJobs<
+                        v1::StatusService::WithRawCallbackMethod_GetJob<
+                            v1::StatusService::WithRawCallbackMethod_ListSamples<
                                 v1::StatusService::
-                                    WithRawCallbackMethod_WatchEvents<
-                                        v1::StatusService::Service>>>>>>>>>;
+                                    WithRawCallbackMethod_ListEvents<
+                                        v1::StatusService::
+                                            WithRawCallbackMethod_WatchEvents<
+                                                v1::StatusService::
+                                                    Service>>>>>>>>>>;
 
 // Events that may wait for a slow reader before it loses its stream.
 constexpr QueueLimit kEventLimit = {.messages = 2048,
@@ -101,6 +104,16 @@ class StatusService final : public RawStatusService {
     return Answer<v1::GetFleetRequest, v1::GetFleetResponse>(
         context, *in, out, kFewWords, [this](const auto&, auto* response) {
           return handler_->GetFleet(response);
+        });
+  }
+  ServerUnaryReactor* ListFleetNodes(CallbackServerContext* context,
+                                     const ByteBuffer* in,
+                                     ByteBuffer* out) override {
+    // It waits for the network.
+    return AnswerLater<v1::ListFleetNodesRequest, v1::ListFleetNodesResponse>(
+        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
+        [this](const auto&, auto* response) {
+          return handler_->ListFleetNodes(response);
         });
   }
   ServerUnaryReactor* ListDevices(CallbackServerContext* context,

@@ -1,0 +1,95 @@
+#include "server/fleet/fleet_node.h"
+
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/wavetune/v1/fleet.pb.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kNodeFormat = 1;
+
+}  // namespace
+
+std::string NodePlace(absl::string_view node) {
+  return absl::StrCat(kNodesPrefix, node);
+}
+
+std::string EncodeFleetNode(const FleetNode& node) {
+  v1::FleetNode message;
+  message.set_format(kNodeFormat);
+  message.set_node(node.node);
+  message.set_instance(node.instance);
+  message.set_version(node.version);
+  for (const std::string& one : node.measuring_classes)
+    message.add_measuring_classes(one);
+  for (const FleetNode::Table& table : node.tables) {
+    v1::FleetNodeTable* const added = message.add_tables();
+    added->set_fleet_class(table.fleet_class);
+    added->set_kernel(table.kernel);
+    added->set_digest(table.digest);
+    added->set_epoch(table.epoch);
+    added->set_behind(table.behind);
+  }
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
+                                          absl::string_view bytes) {
+  v1::FleetNode message;
+  if (!message.ParseFromString(std::string(bytes)) ||
+      NodePlace(message.node()) != place) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no node"));
+  }
+  if (message.format() > kNodeFormat) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("what is at ", place, " has format ", message.format(),
+                     ", this program knows ", kNodeFormat,
+                     ": upgrade this node's wavetuned"));
+  }
+  FleetNode node{.node = message.node(),
+                 .instance = message.instance(),
+                 .version = message.version(),
+                 .measuring_classes = {message.measuring_classes().begin(),
+                                       message.measuring_classes().end()}};
+  for (const v1::FleetNodeTable& table : message.tables()) {
+    node.tables.push_back({.fleet_class = table.fleet_class(),
+                           .kernel = table.kernel(),
+                           .digest = table.digest(),
+                           .epoch = table.epoch(),
+                           .behind = table.behind()});
+  }
+  return node;
+}
+
+FleetSummary SummaryOf(absl::Span<const FleetNode> nodes) {
+  using Spread = FleetSummary::Spread;
+  FleetSummary summary{.nodes = static_cast<int64_t>(nodes.size())};
+  std::map<std::pair<std::string, std::string>, Spread> spreads;
+  std::map<std::string, int64_t> measuring;  // By class.
+  for (const FleetNode& node : nodes) {
+    ++summary.versions[node.version];
+    for (const std::string& one : node.measuring_classes) ++measuring[one];
+    for (const FleetNode::Table& table : node.tables) {
+      Spread& spread = spreads[{table.fleet_class, table.kernel}];
+      spread.fleet_class = table.fleet_class;
+      spread.kernel = table.kernel;
+      if (!table.digest.empty()) ++spread.nodes[table.digest];
+      if (table.behind.empty()) continue;
+      ++spread.behind;
+      if (spread.examples.size() < Spread::kMostExamples)
+        spread.examples.push_back({node.node, table.behind});
+    }
+  }
+  for (auto& [at, spread] : spreads) {
+    spread.measuring = measuring[spread.fleet_class];
+    summary.spreads.push_back(std::move(spread));
+  }
+  return summary;
+}
+
+}  // namespace wavetune

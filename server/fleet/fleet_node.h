@@ -1,0 +1,57 @@
+// FleetNode: what a node tells the fleet of itself, at NodePlace(name), for as
+// long as its session lives; and what all nodes together say.
+//
+// Not signed: it is for people and for how far a rollout is, and decides about
+// no table.
+//
+// Includes protobuf. Thread safety: plain values and pure functions.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_NODE_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_NODE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/fleet/fleet_view.h"
+
+namespace wavetune {
+
+inline constexpr char kNodesPrefix[] = "nodes/";
+
+struct FleetNode {
+  // What it serves for a class and kernel.
+  struct Table {
+    std::string fleet_class;
+    std::string kernel;
+    std::string digest;  // Of the head that it has accepted; empty: none.
+    uint64_t epoch = 0;
+    std::string behind;  // As FleetView::Standing::behind.
+
+    friend bool operator==(const Table&, const Table&) = default;
+  };
+
+  std::string node;
+  std::string instance;  // 16 hexadecimal digits, another one for each start.
+  std::string version;   // Of the program.
+  std::vector<std::string> measuring_classes;  // Of devices that can, now.
+  std::vector<Table> tables;
+
+  friend bool operator==(const FleetNode&, const FleetNode&) = default;
+};
+
+std::string NodePlace(absl::string_view node);
+std::string EncodeFleetNode(const FleetNode& node);
+// Errors: DATA_LOSS for bytes that are none, or do not belong at `place`;
+// FAILED_PRECONDITION for a later format.
+absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
+                                          absl::string_view bytes);
+
+// Returns what they say together. Cannot fail.
+FleetSummary SummaryOf(absl::Span<const FleetNode> nodes);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_NODE_H_

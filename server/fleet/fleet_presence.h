@@ -1,0 +1,103 @@
+// FleetPresence: tells the fleet that this node lives and what it serves, and
+// asks what the others do.
+//
+//   FleetPresence presence({.registry = &registry, .state = …});
+//   presence.Start();
+//
+// What is told is bound to the node's session: it goes within a session's time
+// after the node. It is told again where it has changed, at most once in
+// `interval`, so that a fleet of many nodes that adopt one table does not keep
+// its registry busy.
+//
+// Another live node of the same name is left alone: this one is absent then,
+// and says so.
+//
+// Thread safety: thread-safe; one thread of its own waits for the network.
+#ifndef WAVETUNE_SERVER_FLEET_FLEET_PRESENCE_H_
+#define WAVETUNE_SERVER_FLEET_FLEET_PRESENCE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/fleet/fleet_node.h"
+#include "server/fleet/fleet_registry.h"
+
+namespace wavetune {
+
+class FleetPresence {
+ public:
+  // Pointers outlive the object.
+  struct Options {
+    FleetRegistry* registry = nullptr;
+    // What to tell, without the instance.
+    std::function<FleetNode()> state;
+    std::chrono::milliseconds look_interval{1000};
+    std::chrono::milliseconds interval{10000};
+    // How long what is there of the same name may be of this node's session
+    // before.
+    std::chrono::milliseconds twin_patience{90000};
+    // How old what Nodes returns may be.
+    std::chrono::milliseconds most_age{3000};
+    std::function<void(bool warning, const std::string&)> log =
+        [](bool, const std::string&) {};
+  };
+
+  explicit FleetPresence(Options options);
+  ~FleetPresence();  // Stops.
+
+  void Start();
+  // Stops the registry, too.
+  void Stop();
+
+  // Returns the nodes that live. Errors: the registry's. May wait for it.
+  absl::StatusOr<std::vector<FleetNode>> Nodes();
+
+  // Returns why this node does not show itself though the registry answers;
+  // empty: it does.
+  std::string problem();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  void Run();
+  void Look();
+  // Errors: ABORTED where another one is there.
+  absl::Status Tell(const std::string& bytes);
+  void Meet(const FleetEntry& other);
+
+  const Options options_;
+  const std::string instance_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  bool stopping_ = false;
+  bool awake_ = true;
+  std::string problem_;
+  std::mutex listing_;  // Held while nodes are listed.
+  // Guarded by listing_.
+  std::vector<FleetNode> nodes_;
+  Time listed_at_{};
+  // The thread's own.
+  std::string told_;
+  int64_t revision_ = 0;  // Of what it told.
+  Time next_{};
+  std::optional<Time> twin_since_;
+  std::mt19937_64 random_{std::random_device{}()};
+  std::unique_ptr<FleetRegistry::WatchHandle> session_;
+  std::thread thread_;
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_SERVER_FLEET_FLEET_PRESENCE_H_
