@@ -348,7 +348,9 @@ class Daemon::Impl {
     for (const FleetView::Standing& standing : fleet_->View().heads) {
       FleetNode::Table table{.fleet_class = standing.fleet_class,
                              .kernel = standing.kernel,
-                             .behind = standing.behind};
+                             .behind = standing.behind,
+                             .trial_digest = standing.trial_digest,
+                             .trial_problem = standing.trial_problem};
       if (standing.accepted) {
         table.digest = standing.accepted->digest;
         table.epoch = standing.accepted->epoch;

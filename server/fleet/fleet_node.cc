@@ -33,6 +33,8 @@ std::string EncodeFleetNode(const FleetNode& node) {
     added->set_digest(table.digest);
     added->set_epoch(table.epoch);
     added->set_behind(table.behind);
+    added->set_trial_digest(table.trial_digest);
+    added->set_trial_problem(table.trial_problem);
   }
   return message.SerializeAsString();
 }
@@ -61,7 +63,9 @@ absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
                            .kernel = table.kernel(),
                            .digest = table.digest(),
                            .epoch = table.epoch(),
-                           .behind = table.behind()});
+                           .behind = table.behind(),
+                           .trial_digest = table.trial_digest(),
+                           .trial_problem = table.trial_problem()});
   }
   return node;
 }

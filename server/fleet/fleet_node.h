@@ -29,6 +29,8 @@ struct FleetNode {
     std::string digest;  // Of the head that it has accepted; empty: none.
     uint64_t epoch = 0;
     std::string behind;  // As FleetView::Standing::behind.
+    std::string trial_digest;   // As FleetView::Standing.
+    std::string trial_problem;  // The same.
 
     friend bool operator==(const Table&, const Table&) = default;
   };

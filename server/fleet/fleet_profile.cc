@@ -69,6 +69,8 @@ std::string EncodeFleetProfile(const FleetProfile& profile) {
     added->set_node(failure.node);
     added->set_why(failure.why);
   }
+  for (const int32_t stage : profile.rollout.stages) message.add_stages(stage);
+  message.set_hold_s(profile.rollout.hold_s);
   message.set_done(profile.done);
   message.set_done_by(profile.done_by);
   message.set_digest(profile.digest);
@@ -80,7 +82,8 @@ absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
                                                 absl::string_view bytes) {
   v1::FleetProfile message;
   if (!message.ParseFromString(std::string(bytes)) ||
-      !std::isfinite(message.budget_s())) {
+      !std::isfinite(message.budget_s()) ||
+      !std::isfinite(message.hold_s())) {
     return absl::DataLossError(
         absl::StrCat("what is at ", place, " is no profile"));
   }
@@ -103,6 +106,8 @@ absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
       .portfolio_size = message.portfolio_size(),
       .canary = message.canary(),
       .fresh = message.fresh(),
+      .rollout = {{message.stages().begin(), message.stages().end()},
+                  message.hold_s()},
       .begun_by = message.begun_by(),
       .done = message.done(),
       .done_by = message.done_by(),

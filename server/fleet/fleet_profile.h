@@ -20,6 +20,15 @@
 
 namespace wavetune {
 
+// How a table goes to the nodes of a class.
+struct RolloutPlan {
+  // Percent of the nodes, ascending, at last 100; none: all nodes at once.
+  std::vector<int32_t> stages;
+  double hold_s = 0;  // For which the nodes of a stage must be well.
+
+  friend bool operator==(const RolloutPlan&, const RolloutPlan&) = default;
+};
+
 struct FleetProfile {
   struct Failure {
     std::string node;
@@ -40,6 +49,7 @@ struct FleetProfile {
   int32_t portfolio_size = 0;
   bool canary = false;
   bool fresh = false;
+  RolloutPlan rollout;
   std::string begun_by;  // Who began it, or went on with it last.
   std::vector<Failure> failures;
   bool done = false;

@@ -21,6 +21,9 @@ struct FleetView {
     std::string kernel;
     std::optional<FleetHead> accepted;  // That it serves, or did last.
     std::string behind;  // Why it does not serve the fleet's; empty: it does.
+    // What it serves for a rollout (fleet_rollout.h); empty: nothing.
+    std::string trial_digest;
+    std::string trial_problem;  // What speaks against that; empty: nothing.
   };
   // A profile of the fleet, as this node sees it.
   struct Profile {

@@ -1,0 +1,163 @@
+#include "server/fleet/fleet_rollout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_head.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kRolloutFormat = 1;
+constexpr size_t kMostStages = 20;
+constexpr double kMostHoldS = 86400;
+// Of the nodes that serve a table on trial, those that may be unwell.
+constexpr double kMostUnwell = 0.1;
+
+}  // namespace
+
+std::string RolloutsPrefix(absl::string_view fleet_class) {
+  return absl::StrCat("rollouts/", fleet_class, "/");
+}
+
+std::string RolloutPlace(const ProfileKey& key) {
+  return absl::StrCat(
+      RolloutsPrefix(FleetClass(key.silicon_key, key.environment_key)),
+      key.kernel);
+}
+
+std::string DriverPlace(const ProfileKey& key) {
+  return absl::StrCat(RolloutPlace(key), "/driver");
+}
+
+std::string EncodeFleetRollout(const FleetRollout& rollout) {
+  v1::FleetRollout message;
+  message.set_format(kRolloutFormat);
+  message.set_head(rollout.head);
+  for (const int32_t stage : rollout.plan.stages) message.add_stages(stage);
+  message.set_hold_s(rollout.plan.hold_s);
+  message.set_stage(rollout.stage);
+  message.set_stage_since_us(rollout.stage_since_us);
+  message.set_threshold(rollout.threshold);
+  message.set_halted(rollout.halted);
+  message.set_head_revision(rollout.head_revision);
+  return message.SerializeAsString();
+}
+
+absl::StatusOr<FleetRollout> DecodeFleetRollout(absl::string_view place,
+                                                absl::string_view bytes) {
+  v1::FleetRollout message;
+  if (!message.ParseFromString(std::string(bytes)))
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no rollout"));
+  if (message.format() > kRolloutFormat) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the rollout at ", place, " has format ", message.format(),
+                     ", this program knows ", kRolloutFormat,
+                     ": upgrade this node's wavetuned"));
+  }
+  FleetRollout rollout{
+      .head = message.head(),
+      .plan = {{message.stages().begin(), message.stages().end()},
+               message.hold_s()},
+      .stage = message.stage(),
+      .stage_since_us = message.stage_since_us(),
+      .threshold = message.threshold(),
+      .halted = message.halted(),
+      .head_revision = message.head_revision()};
+  if (!CheckRolloutPlan(rollout.plan).ok() || rollout.stage < 0 ||
+      static_cast<size_t>(rollout.stage) >= rollout.plan.stages.size()) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no rollout"));
+  }
+  return rollout;
+}
+
+absl::Status CheckRolloutPlan(const RolloutPlan& plan) {
+  const std::vector<int32_t>& stages = plan.stages;
+  if (stages.empty() || stages.size() > kMostStages || stages.front() < 1 ||
+      stages.back() != 100 ||
+      std::adjacent_find(stages.begin(), stages.end(),
+                         std::greater_equal<>()) != stages.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("stages are percent of the nodes, ascending, the last one "
+                     "100, at most ",
+                     kMostStages, " of them: 10,50,100"));
+  }
+  if (!(plan.hold_s >= 0 && plan.hold_s <= kMostHoldS)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a stage is held for 0 to ", kMostHoldS, " seconds"));
+  }
+  return absl::OkStatus();
+}
+
+uint32_t RolloutNumber(absl::string_view digest, absl::string_view node) {
+  uint32_t hash = 2166136261U;  // FNV-1a.
+  for (const absl::string_view part : {digest, node}) {
+    for (const char c : part) {
+      hash ^= static_cast<unsigned char>(c);
+      hash *= 16777619U;
+    }
+  }
+  return hash;
+}
+
+uint32_t RolloutThreshold(absl::string_view digest, int32_t percent,
+                          absl::Span<const std::string> nodes) {
+  if (percent >= 100) return UINT32_MAX;
+  if (nodes.empty()) return 0;
+  std::vector<uint32_t> numbers;
+  for (const std::string& node : nodes)
+    numbers.push_back(RolloutNumber(digest, node));
+  std::sort(numbers.begin(), numbers.end());
+  const size_t taken = (nodes.size() * static_cast<size_t>(percent) + 99) / 100;
+  return numbers[std::max<size_t>(taken, 1) - 1];
+}
+
+RolloutStep NextRolloutStep(const FleetRollout& rollout,
+                            absl::string_view fleet_class,
+                            absl::string_view kernel, absl::string_view digest,
+                            absl::Span<const FleetNode> nodes,
+                            double in_stage_s) {
+  int64_t chosen = 0;
+  int64_t serve = 0;
+  int64_t unwell = 0;
+  std::string first;
+  for (const FleetNode& node : nodes) {
+    for (const FleetNode::Table& table : node.tables) {
+      if (table.fleet_class != fleet_class || table.kernel != kernel) continue;
+      if (RolloutNumber(digest, node.node) <= rollout.threshold) ++chosen;
+      if (table.trial_digest != digest) continue;
+      ++serve;
+      if (table.trial_problem.empty()) continue;
+      ++unwell;
+      if (first.empty())
+        first = absl::StrCat("node ", node.node, ": ", table.trial_problem);
+    }
+  }
+  using Kind = RolloutStep::Kind;
+  if (static_cast<double>(unwell) > kMostUnwell * static_cast<double>(serve)) {
+    return {Kind::kHalt, absl::StrCat(unwell, " of ", serve,
+                                      " nodes that serve it are not well; ",
+                                      first)};
+  }
+  const bool late = in_stage_s > std::max(kMostStageS, rollout.plan.hold_s);
+  if (serve == 0 && late)
+    return {Kind::kHalt, "no node of the stage could serve it"};
+  if (serve == 0 || (serve < chosen && !late) ||
+      in_stage_s < rollout.plan.hold_s) {
+    return {Kind::kWait,
+            absl::StrFormat("%d of %d nodes of the stage serve it", serve,
+                            chosen)};
+  }
+  const bool last = static_cast<size_t>(rollout.stage) + 1 ==
+                    rollout.plan.stages.size();
+  return {last ? Kind::kFinish : Kind::kAdvance, ""};
+}
+
+}  // namespace wavetune
