@@ -28,6 +28,7 @@ test_packages=(
   clang clang-format clang-tidy
   prometheus  # promtool, and a server that scrapes a daemon: tests/deploy/prometheus_test.sh
   etcd-server etcd-client  # the registry of fleets
+  iproute2  # hosts of a network that falls apart: tests/lib/network_hosts.h
   valgrind  # instructions of a decision: scripts/decision_instructions.sh
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh

@@ -86,7 +86,9 @@ std::vector<std::string> NodeFixture::DaemonArguments() const {
 }
 
 void NodeFixture::StartDaemon(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments = DaemonArguments();
+  std::vector<std::string> arguments = elsewhere_;
+  const std::vector<std::string> own = DaemonArguments();
+  arguments.insert(arguments.end(), own.begin(), own.end());
   arguments.insert(arguments.end(), more.begin(), more.end());
   daemon_ = Program::Start(arguments, {.log_path = Path("daemon.log")});
   ASSERT_TRUE(WaitUntil([&] {

@@ -83,6 +83,9 @@ class NodeFixture : public ::testing::Test {
   static bool WaitUntil(const std::function<bool()>& condition);
 
   std::string store_;  // The daemon's; in the scratch folder unless changed.
+  // The command that starts a command elsewhere (NetworkHosts::On): the daemon
+  // is started there. Empty: here.
+  std::vector<std::string> elsewhere_;
 
  private:
   CliResult Run(const std::vector<std::string>& arguments,

@@ -76,7 +76,9 @@ void TestEtcd::Launch() {
   std::vector<std::string> arguments = {"/usr/bin/etcd",
                                         "--name=test",
                                         "--data-dir=" + folder_ / "data",
-                                        "--listen-client-urls=" + client,
+                                        "--listen-client-urls=" + scheme_ +
+                                            "://" + listen_ + ":" +
+                                            std::to_string(port_),
                                         "--advertise-client-urls=" + client,
                                         "--listen-peer-urls=" + peer,
                                         "--initial-advertise-peer-urls=" + peer,

@@ -27,6 +27,9 @@ class TestEtcd {
                     std::string scheme = "http");
   ~TestEtcd();  // Ends it, and deletes what it has.
 
+  // At all of this host's addresses, once it is started: not loopback alone.
+  void ListenEverywhere() { listen_ = "0.0.0.0"; }
+
   // Returns when it answers, a minute at most. A fatal failure where it does
   // not, or is not installed.
   void Start();
@@ -63,6 +66,7 @@ class TestEtcd {
   std::vector<std::string> more_;
   const std::string scheme_;
   const TestFolder folder_;
+  std::string listen_ = "127.0.0.1";
   int port_ = 0;
   int peer_port_ = 0;
   std::unique_ptr<Program> program_;
