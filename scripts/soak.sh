@@ -128,12 +128,12 @@ run_load() {
   WAVETUNE_LOAD_CLIENTS=1000 build/dev/bin/load_test
 }
 
-# A network that falls apart for a minute; nodes of a fleet and one etcd: as many as there may be threads, four for each, 10,000 at most.
+# A network that falls apart for a minute; nodes of a fleet and one etcd: as many as there may be threads, five for each, 10,000 at most.
 run_fleet() {
   local nodes
   scripts/build.sh ci fleet_simulator fleet_partition_test wavetuned wavetune-agent wavetune
   WAVETUNE_PARTITION_SECONDS=60 build/ci/bin/fleet_partition_test
-  nodes="$(($(cat /proc/sys/kernel/pid_max) / 4))"
+  nodes="$(($(cat /proc/sys/kernel/pid_max) / 5))"
   build/ci/bin/fleet_simulator
   build/ci/bin/fleet_simulator --nodes="$((nodes < 10000 ? nodes : 10000))" --promotions=240
 }

@@ -20,6 +20,9 @@
 #include "absl/strings/str_cat.h"
 #include "server/fleet/etcd/etcd_registry.h"
 #include "server/fleet/etcd/test_etcd.h"
+#include "server/fleet/fleet_node.h"
+#include "server/fleet/fleet_presence.h"
+#include "server/fleet/fleet_profile.h"
 #include "server/fleet/fleet_test_node.h"
 #include "server/test_folder.h"
 
@@ -122,17 +125,19 @@ class SimulatedNode {
     node_.Start();
   }
   ~SimulatedNode() {
-    registry_->Stop();
+    presence_->Stop();  // The registry, too.
     node_.Stop();
   }
 
-  // Its presence, as of a node that says what it serves.
+  // It shows what it serves, and follows the profiles of its class.
   void BeginSession() {
-    session_ = registry_->OnSession([this] {
-      const auto ignored = registry_->Commit({{.key = "nodes/" + name_,
-                                               .value = std::string(300, 'x'),
-                                               .of_session = true}});
-    });
+    presence_ = std::make_unique<FleetPresence>(FleetPresence::Options{
+        .registry = registry_.get(), .state = [this] { return State(); }});
+    presence_->Start();
+    const ProfileKey key = node_.Key(node_.options_.kernels->Names().front());
+    profiles_ = registry_->Watch(
+        ProfilesPrefix(FleetClass(key.silicon_key, key.environment_key)),
+        [](const FleetNews&) {});
   }
   bool HasSession() { return registry_->HasSession(); }
   bool Watches() {
@@ -165,6 +170,19 @@ class SimulatedNode {
     etcd_options.session_ttl = options.session_ttl;
     return EtcdRegistry::Create(etcd_options).value();
   }
+  FleetNode State() {
+    FleetNode state{.node = name_};
+    for (const FleetView::Standing& standing : node_.fleet_->View().heads) {
+      FleetNode::Table& table = state.tables.emplace_back(
+          FleetNode::Table{.fleet_class = standing.fleet_class,
+                           .kernel = standing.kernel,
+                           .behind = standing.behind});
+      if (!standing.accepted) continue;
+      table.digest = standing.accepted->digest;
+      table.epoch = standing.accepted->epoch;
+    }
+    return state;
+  }
   static DeviceFacts DeviceOf(int device_class) {
     DeviceFacts device = TestFleetDevice();
     device.driver = std::to_string(device_class);
@@ -175,7 +193,8 @@ class SimulatedNode {
   const std::unique_ptr<EtcdRegistry> registry_;
   FleetTestNode node_;
   TableCatalog::Handle arrivals_;
-  std::unique_ptr<FleetRegistry::WatchHandle> session_;
+  std::unique_ptr<FleetPresence> presence_;
+  std::unique_ptr<FleetRegistry::WatchHandle> profiles_;
 };
 
 // What a process uses, by /proc.
