@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
@@ -34,6 +35,8 @@
 #include "server/daemon_sockets.h"
 #include "server/fleet/fleet_presence.h"
 #include "server/fleet/fleet_profiles.h"
+#include "server/fleet/fleet_rollouts.h"
+#include "server/fleet/fleet_spot_checks.h"
 #include "server/fleet/fleet_tables.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
@@ -67,6 +70,10 @@ constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 constexpr int kJobsRemembered = 1000;
 // How soon an edited kernel, or a device of another driver, is noticed.
 constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
+// Decisions after which clients' reports say something of a table on trial, and
+// the share of them that may be uncertain.
+constexpr double kFewestTrialDecisions = 1000;
+constexpr double kMostUncertain = 0.5;
 // How long a list of kernels waits for a look at the disk, which may be slow.
 constexpr std::chrono::milliseconds kRefreshPatience{250};
 
@@ -158,7 +165,11 @@ class Daemon::Impl {
         fleet_heads_(stores.fleet_heads),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
-        admin_handler_(&jobs_, &kernels_),
+        admin_handler_(&jobs_, &kernels_,
+                       [this](const ReprofileRequest& request,
+                              const RolloutPlan& rollout) {
+                         return AskFleet(request, rollout);
+                       }),
         table_admin_({.store_id = stores.facts.store_id,
                       .tables = &tables_,
                       .devices = &devices_,
@@ -286,19 +297,30 @@ class Daemon::Impl {
   absl::Status JoinFleet() {
     const FleetMembership& membership = options_.fleet;
     if (membership.registry == nullptr) return absl::OkStatus();
-    auto fleet = std::make_unique<FleetTables>(
-        FleetTables::Options{.registry = membership.registry,
-                             .tables = &tables_,
-                             .devices = &devices_,
-                             .admission = &admission_,
-                             .accepted = fleet_heads_,
-                             .clock = clock_,
-                             .fleet = membership.name,
-                             .node = membership.node,
-                             .trust = membership.trust,
-                             .key = membership.key,
-                             .log = LogOfFleet});
-    RETURN_IF_ERROR(fleet->Start());
+    auto fleet = std::make_unique<FleetTables>(FleetTables::Options{
+        .registry = membership.registry,
+        .tables = &tables_,
+        .devices = &devices_,
+        .admission = &admission_,
+        .accepted = fleet_heads_,
+        .clock = clock_,
+        .fleet = membership.name,
+        .node = membership.node,
+        .trust = membership.trust,
+        .key = membership.key,
+        .rollout_of =
+            [this](const ProfileKey& key, const std::string& digest) {
+              return profiles_->RolloutOf(key, digest);
+            },
+        .trial_problem =
+            [this](const ProfileKey& key, const std::string& digest) {
+              return TrialProblem(key, digest);
+            },
+        .adopted =
+            [this](const ProfileKey& key, const std::string& digest) {
+              spot_checks_.OnAdopted(key, digest);
+            },
+        .log = LogOfFleet});
     fleet_ = std::move(fleet);
     profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
         .registry = membership.registry,
@@ -325,25 +347,65 @@ class Daemon::Impl {
               return fleet_->Serves(key, digest);
             },
         .log = LogOfFleet});
+    RETURN_IF_ERROR(fleet_->Start());
     profiles_->Start();
     presence_ = std::make_unique<FleetPresence>(
         FleetPresence::Options{.registry = membership.registry,
                                .state = [this] { return FleetState(); },
                                .log = LogOfFleet});
     presence_->Start();
+    rollouts_ = std::make_unique<FleetRollouts>(
+        FleetRollouts::Options{.registry = membership.registry,
+                               .tables = fleet_.get(),
+                               .presence = presence_.get(),
+                               .clock = clock_,
+                               .node = membership.node,
+                               .log = LogOfFleet});
+    rollouts_->Start();
     return absl::OkStatus();
+  }
+
+  // What speaks against a table that serves on trial: a board here, or what
+  // clients report of it.
+  std::string TrialProblem(const ProfileKey& key, const std::string& digest) {
+    std::string problem = spot_checks_.ProblemOf(digest);
+    if (!problem.empty()) return problem;
+    const auto usage = usage_.FindCounts(key.kernel, key.silicon_key);
+    if (!usage || usage->digest != digest ||
+        usage->with_table.total() < kFewestTrialDecisions ||
+        usage->with_table.uncertain_share() <= kMostUncertain)
+      return "";
+    return absl::StrFormat(
+        "clients report that %.0f %% of its decisions are "
+        "extrapolated or have wide bounds",
+        100 * usage->with_table.uncertain_share());
+  }
+
+  absl::StatusOr<std::vector<FleetView::Profile>> AskFleet(
+      const ReprofileRequest& request, const RolloutPlan& rollout) {
+    if (profiles_ == nullptr) return NoFleet();
+    return profiles_->AskFor(request, rollout);
+  }
+
+  static absl::Status NoFleet() {
+    return absl::FailedPreconditionError(
+        "this node is in no fleet: start wavetuned with --fleet "
+        "(docs/fleet.md)");
   }
 
   // What this node tells the fleet of itself.
   FleetNode FleetState() {
     FleetNode state{.node = options_.fleet.node, .version = options_.version};
+    std::set<std::string> classes;
     std::set<std::string> measuring;
     for (const AgentDirectory::Known& known : devices_.List()) {
       const DeviceFacts& device = known.record.facts;
-      if (known.usable())
-        measuring.insert(
-            FleetClass(SiliconKey(device), EnvironmentKey(device)));
+      const std::string one =
+          FleetClass(SiliconKey(device), EnvironmentKey(device));
+      classes.insert(one);
+      if (known.usable()) measuring.insert(one);
     }
+    state.classes = {classes.begin(), classes.end()};
     state.measuring_classes = {measuring.begin(), measuring.end()};
     for (const FleetView::Standing& standing : fleet_->View().heads) {
       FleetNode::Table table{.fleet_class = standing.fleet_class,
@@ -362,7 +424,8 @@ class Daemon::Impl {
 
   // They stay until the end of all: a job that ends at this moment tells them.
   void LeaveFleet() {
-    if (presence_ != nullptr) presence_->Stop();
+    if (presence_ != nullptr) presence_->Stop();  // The registry, too.
+    if (rollouts_ != nullptr) rollouts_->Stop();
     if (profiles_ != nullptr) profiles_->Stop();
     if (fleet_ != nullptr) fleet_->Stop();
   }
@@ -376,11 +439,7 @@ class Daemon::Impl {
   }
 
   absl::StatusOr<FleetSummary> SummariseFleet() {
-    if (presence_ == nullptr) {
-      return absl::FailedPreconditionError(
-          "this node is in no fleet: start wavetuned with --fleet "
-          "(docs/fleet.md)");
-    }
+    if (presence_ == nullptr) return NoFleet();
     // Nobody else's reading waits for what is known to be silent.
     if (const std::string outage = fleet_->View().outage; !outage.empty())
       return absl::UnavailableError(outage);
@@ -475,6 +534,7 @@ class Daemon::Impl {
       activity_.Add(job);
       events_.Record(EventOf(job));
       if (profiles_ != nullptr) profiles_->OnJob(job);
+      spot_checks_.OnJob(job);
     };
     services.canary_judged = [this](const JobRecord& job) {
       activity_.AddCanary(job);
@@ -581,6 +641,15 @@ class Daemon::Impl {
   WorkloadCatalog workloads_;
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
+  FleetSpotChecks spot_checks_{{.devices = [this] { return devices_.List(); },
+                                .reprofile =
+                                    [this](const ReprofileRequest& request) {
+                                      return jobs_.Reprofile(request).status();
+                                    },
+                                .disagrees =
+                                    [this](const JobRecord& job) {
+                                      events_.Record(SpotCheckEvent(job));
+                                    }}};
   JobQueue jobs_;
   DriftWatch drift_;
   TableHandler table_handler_;
@@ -594,6 +663,7 @@ class Daemon::Impl {
   std::unique_ptr<FleetTables> fleet_;
   std::unique_ptr<FleetProfiles> profiles_;
   std::unique_ptr<FleetPresence> presence_;
+  std::unique_ptr<FleetRollouts> rollouts_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

@@ -43,6 +43,21 @@ void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
       out << "          failed on " << failure.node() << ": " << failure.why()
           << "\n";
   }
+  for (const v1::FleetRolloutStatus& rollout : fleet.rollouts()) {
+    out << "rollout   of " << rollout.kernel() << " for class "
+        << rollout.fleet_class() << ", table " << ShortDigest(rollout.digest())
+        << ": ";
+    if (!rollout.halted().empty()) {
+      out << "HALTED: " << rollout.halted() << "\n";
+    } else {
+      out << "stage " << rollout.stage() + 1 << " of " << rollout.stages_size()
+          << ", " << rollout.stages(rollout.stage()) << " % of the nodes"
+          << (rollout.driver().empty()
+                  ? ""
+                  : absl::StrCat(", driven by ", rollout.driver()))
+          << "\n";
+    }
+  }
   TextTable table(
       {"CLASS", "KERNEL", "EPOCH", "TABLE", "NODE", "PUBLISHED", "BEHIND"});
   for (const v1::FleetHeadStatus& head : fleet.heads()) {

@@ -41,6 +41,9 @@ struct ReprofileOptions {
   int samples_per_candidate = 0;
   int portfolio_size = 0;
   bool wait = false;
+  bool fleet = false;
+  std::vector<int> stages;
+  double hold_s = 60;
 };
 
 v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
@@ -58,6 +61,11 @@ v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
   request.set_promote_although_wrong(options.promote_although_wrong);
   request.set_promote_although_slower(options.promote_although_slower);
   request.set_drift(options.drift);
+  if (options.fleet) {
+    v1::FleetRolloutPlan& plan = *request.mutable_fleet();
+    for (const int stage : options.stages) plan.add_stages(stage);
+    plan.set_hold_s(options.hold_s);
+  }
   request.set_dry_run(options.dry_run);
   request.set_samples_per_candidate(options.samples_per_candidate);
   request.set_portfolio_size(options.portfolio_size);
@@ -114,7 +122,8 @@ absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
       refused.push_back(queued.status());
     }
   }
-  if (all.jobs().empty() && all.planned().empty() && !refused.empty()) {
+  if (all.jobs().empty() && all.planned().empty() && all.asked().empty() &&
+      !refused.empty()) {
     return refused.front();
   }
   for (const absl::Status& status : refused) {
@@ -143,6 +152,29 @@ absl::Status ShowPlanned(CommandContext& context,
   return absl::OkStatus();
 }
 
+absl::Status ShowAsked(CommandContext& context,
+                       const v1::ReprofileResponse& response) {
+  if (!response.jobs().empty()) {
+    return absl::UnimplementedError(
+        "the daemon is an earlier one and knows no --fleet: it profiles on "
+        "this node alone (wavetune jobs list)");
+  }
+  Json list = Json::array();
+  for (const v1::AskedProfile& asked : response.asked()) {
+    list.push_back(ToJson(asked));
+    if (context.json) continue;
+    *context.out << "kernel " << asked.kernel() << ", class "
+                 << asked.fleet_class() << ": asked for on node "
+                 << asked.node() << "\n";
+  }
+  if (context.json) {
+    PrintJson(*context.out, Json{{"asked", std::move(list)}});
+  } else {
+    *context.out << "follow with: wavetune fleet status\n";
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunReprofile(CommandContext& context,
                           const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
@@ -150,6 +182,7 @@ absl::Status RunReprofile(CommandContext& context,
   ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
                    Queue(context, daemon, options));
   if (options.dry_run) return ShowPlanned(context, response);
+  if (options.fleet) return ShowAsked(context, response);
   std::vector<v1::JobInfo> jobs(response.jobs().begin(), response.jobs().end());
   if (!context.json) {
     for (const v1::JobInfo& job : jobs) {
@@ -195,6 +228,7 @@ void AddReprofileCommand(CommandRegistry& registry) {
        "--reason 'new driver'",
        "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
        "wavetune reprofile --workload llama --wait",
+       "wavetune reprofile --kernel gemm_f32 --fleet --stages 10,50,100",
        "wavetune reprofile --kernel gemm_f32 --drift --dry-run"},
       [options](CommandContext& context) {
         return RunReprofile(context, *options);
@@ -262,6 +296,26 @@ void AddReprofileCommand(CommandRegistry& registry) {
   command->add_flag("--dry-run", options->dry_run,
                     "Queue nothing; say what would be done, and what it would "
                     "cost");
+  CLI::Option* const fleet = command->add_flag(
+      "--fleet", options->fleet,
+      "One node of each class profiles, for the whole fleet (docs/fleet.md); "
+      "of the classes of devices that this node has, or had");
+  fleet->excludes(device)
+      ->excludes(refit)
+      ->excludes("--dry-run")
+      ->excludes("--single-device");
+  command
+      ->add_option("--stages", options->stages,
+                   "With --fleet: percent of the nodes that get the table, one "
+                   "after the other: 10,50,100; without, all at once")
+      ->delimiter(',')
+      ->needs(fleet);
+  command
+      ->add_option("--hold", options->hold_s,
+                   "With --stages: seconds for which the nodes of a stage must "
+                   "be well before the next one")
+      ->needs(fleet)
+      ->capture_default_str();
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; Ctrl-C detaches, the job "
                     "goes on");

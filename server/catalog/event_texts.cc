@@ -247,6 +247,20 @@ EventRecord CanaryEvent(const JobRecord& job) {
               OutcomeText(job), AfterColon(drift.reason))};
 }
 
+EventRecord SpotCheckEvent(const JobRecord& job) {
+  return {.kind = EventKind::kSlowDevice,
+          .warning = true,
+          .kernel = job.kernel,
+          .device_uuid = job.device_uuid,
+          .silicon_key = job.key.silicon_key,
+          .digest = job.verify_digest,
+          .job_id = job.id,
+          .text = absl::StrCat("device ", job.device_uuid,
+                               " disagrees with the fleet's table of kernel "
+                               "\"",
+                               job.kernel, "\": ", job.message)};
+}
+
 EventRecord StoreEvent(const absl::Status& status) {
   if (status.ok()) {
     return {.kind = EventKind::kStoreUsable,

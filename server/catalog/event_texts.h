@@ -28,6 +28,9 @@ EventRecord RefusedEvent(const CompiledTable& table, const std::string& file,
 EventRecord EventOf(const JobRecord& job);
 // Of the canary of a job that has one (JobRecord::drift).
 EventRecord CanaryEvent(const JobRecord& job);
+// A table of the fleet does not hold on a device, as a job found that verified
+// it; it serves all the same.
+EventRecord SpotCheckEvent(const JobRecord& job);
 // Of a store that cannot be written any more, or can again (OK).
 EventRecord StoreEvent(const absl::Status& status);
 

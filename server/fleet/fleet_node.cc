@@ -24,6 +24,7 @@ std::string EncodeFleetNode(const FleetNode& node) {
   message.set_node(node.node);
   message.set_instance(node.instance);
   message.set_version(node.version);
+  for (const std::string& one : node.classes) message.add_classes(one);
   for (const std::string& one : node.measuring_classes)
     message.add_measuring_classes(one);
   for (const FleetNode::Table& table : node.tables) {
@@ -53,11 +54,13 @@ absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
                      ", this program knows ", kNodeFormat,
                      ": upgrade this node's wavetuned"));
   }
-  FleetNode node{.node = message.node(),
-                 .instance = message.instance(),
-                 .version = message.version(),
-                 .measuring_classes = {message.measuring_classes().begin(),
-                                       message.measuring_classes().end()}};
+  FleetNode node{
+      .node = message.node(),
+      .instance = message.instance(),
+      .version = message.version(),
+      .classes = {message.classes().begin(), message.classes().end()},
+      .measuring_classes = {message.measuring_classes().begin(),
+                            message.measuring_classes().end()}};
   for (const v1::FleetNodeTable& table : message.tables()) {
     node.tables.push_back({.fleet_class = table.fleet_class(),
                            .kernel = table.kernel(),

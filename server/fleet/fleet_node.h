@@ -28,7 +28,7 @@ struct FleetNode {
     std::string kernel;
     std::string digest;  // Of the head that it has accepted; empty: none.
     uint64_t epoch = 0;
-    std::string behind;  // As FleetView::Standing::behind.
+    std::string behind;         // As FleetView::Standing::behind.
     std::string trial_digest;   // As FleetView::Standing.
     std::string trial_problem;  // The same.
 
@@ -38,7 +38,10 @@ struct FleetNode {
   std::string node;
   std::string instance;  // 16 hexadecimal digits, another one for each start.
   std::string version;   // Of the program.
-  std::vector<std::string> measuring_classes;  // Of devices that can, now.
+  std::vector<std::string> classes;            // Of the devices that it has
+                                               // or had: whose heads it
+                                               // follows.
+  std::vector<std::string> measuring_classes;  // Of those that can, now.
   std::vector<Table> tables;
 
   friend bool operator==(const FleetNode&, const FleetNode&) = default;

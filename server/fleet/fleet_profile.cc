@@ -82,8 +82,7 @@ absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
                                                 absl::string_view bytes) {
   v1::FleetProfile message;
   if (!message.ParseFromString(std::string(bytes)) ||
-      !std::isfinite(message.budget_s()) ||
-      !std::isfinite(message.hold_s())) {
+      !std::isfinite(message.budget_s()) || !std::isfinite(message.hold_s())) {
     return absl::DataLossError(
         absl::StrCat("what is at ", place, " is no profile"));
   }

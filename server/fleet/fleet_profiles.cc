@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_rollout.h"
 
 namespace wavetune {
 namespace {
@@ -519,6 +520,64 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
                                  .expected = revision}})
                       .status());
   return profile;
+}
+
+absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
+    const ReprofileRequest& request, const RolloutPlan& rollout) {
+  if (!rollout.stages.empty()) RETURN_IF_ERROR(CheckRolloutPlan(rollout));
+  std::map<std::string, FleetProfile> wanted;  // By place.
+  for (const AgentDirectory::Known& known : options_.devices()) {
+    const DeviceFacts& device = known.record.facts;
+    if (!request.silicon_key.empty() &&
+        request.silicon_key != SiliconKey(device)) {
+      continue;
+    }
+    for (const std::string& kernel : options_.kernels->Names()) {
+      if (!request.kernel.empty() && request.kernel != kernel) continue;
+      const auto fingerprint = options_.kernels->Fingerprint(kernel, device);
+      if (!fingerprint.ok()) continue;  // None of that device's backend.
+      FleetProfile profile{
+          .key = {kernel, *fingerprint, SiliconKey(device),
+                  EnvironmentKey(device)},
+          .by = request.by,
+          .why = request.reason,
+          .budget_s = request.budget_s,
+          .samples_per_candidate = request.samples_per_candidate,
+          .portfolio_size = request.portfolio_size,
+          .canary = request.canary,
+          .fresh = request.fresh,
+          .rollout = rollout};
+      wanted.emplace(ProfilePlace(profile.key), std::move(profile));
+    }
+  }
+  if (wanted.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no kernel ", request.kernel.empty() ? "at all" : request.kernel,
+        " for a device that this node has, or had: wavetune kernels and "
+        "wavetune devices list them"));
+  }
+  std::vector<FleetView::Profile> asked;
+  for (auto& [place, profile] : wanted) {
+    const ProfileKey key = profile.key;
+    ASSIGN_OR_RETURN(FleetProfile one, Ask(std::move(profile)));
+    asked.push_back(
+        {.fleet_class = FleetClass(key.silicon_key, key.environment_key),
+         .profile = std::move(one)});
+  }
+  return asked;
+}
+
+RolloutPlan FleetProfiles::RolloutOf(const ProfileKey& key,
+                                     const std::string& digest) {
+  const std::string place = ProfilePlace(key);
+  const std::lock_guard lock(mutex_);
+  if (const auto held = held_.find(place); held != held_.end())
+    return held->second.profile.rollout;
+  const auto seen = seen_.find(place);
+  if (seen == seen_.end() || !seen->second.profile ||
+      seen->second.profile->digest != digest)
+    return {};
+  return seen->second.profile->rollout;
 }
 
 std::vector<FleetView::Profile> FleetProfiles::View() {

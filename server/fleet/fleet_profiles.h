@@ -112,6 +112,16 @@ class FleetProfiles {
   // registry's; ABORTED where others ask for it at this moment.
   absl::StatusOr<FleetProfile> Ask(FleetProfile profile);
 
+  // The same of each kernel and class of devices of this node that a request
+  // names. Errors: also NOT_FOUND where there is none; INVALID_ARGUMENT for a
+  // rollout that is wrong. What was asked for before one that fails stays so.
+  absl::StatusOr<std::vector<FleetView::Profile>> AskFor(
+      const ReprofileRequest& request, const RolloutPlan& rollout);
+
+  // Returns how a table that a job here promotes, or has, goes to the fleet; no
+  // stages: to all nodes at once.
+  RolloutPlan RolloutOf(const ProfileKey& key, const std::string& digest);
+
   // Returns what is known of the classes of this node's devices.
   std::vector<FleetView::Profile> View();
 

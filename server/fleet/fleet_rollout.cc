@@ -90,8 +90,8 @@ absl::Status CheckRolloutPlan(const RolloutPlan& plan) {
                      kMostStages, " of them: 10,50,100"));
   }
   if (!(plan.hold_s >= 0 && plan.hold_s <= kMostHoldS)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a stage is held for 0 to ", kMostHoldS, " seconds"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a stage is held for 0 to ", kMostHoldS, " seconds"));
   }
   return absl::OkStatus();
 }
@@ -129,9 +129,12 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout,
   int64_t unwell = 0;
   std::string first;
   for (const FleetNode& node : nodes) {
+    if (std::find(node.classes.begin(), node.classes.end(), fleet_class) !=
+            node.classes.end() &&
+        RolloutNumber(digest, node.node) <= rollout.threshold)
+      ++chosen;
     for (const FleetNode::Table& table : node.tables) {
       if (table.fleet_class != fleet_class || table.kernel != kernel) continue;
-      if (RolloutNumber(digest, node.node) <= rollout.threshold) ++chosen;
       if (table.trial_digest != digest) continue;
       ++serve;
       if (table.trial_problem.empty()) continue;
@@ -142,21 +145,20 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout,
   }
   using Kind = RolloutStep::Kind;
   if (static_cast<double>(unwell) > kMostUnwell * static_cast<double>(serve)) {
-    return {Kind::kHalt, absl::StrCat(unwell, " of ", serve,
-                                      " nodes that serve it are not well; ",
-                                      first)};
+    return {Kind::kHalt,
+            absl::StrCat(unwell, " of ", serve,
+                         " nodes that serve it are not well; ", first)};
   }
   const bool late = in_stage_s > std::max(kMostStageS, rollout.plan.hold_s);
   if (serve == 0 && late)
     return {Kind::kHalt, "no node of the stage could serve it"};
   if (serve == 0 || (serve < chosen && !late) ||
       in_stage_s < rollout.plan.hold_s) {
-    return {Kind::kWait,
-            absl::StrFormat("%d of %d nodes of the stage serve it", serve,
-                            chosen)};
+    return {Kind::kWait, absl::StrFormat("%d of %d nodes of the stage serve it",
+                                         serve, chosen)};
   }
-  const bool last = static_cast<size_t>(rollout.stage) + 1 ==
-                    rollout.plan.stages.size();
+  const bool last =
+      static_cast<size_t>(rollout.stage) + 1 == rollout.plan.stages.size();
   return {last ? Kind::kFinish : Kind::kAdvance, ""};
 }
 

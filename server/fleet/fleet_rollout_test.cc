@@ -24,7 +24,7 @@ std::vector<FleetNode> Serving(const FleetRollout& rollout, int count) {
   for (const std::string& name : Names(count)) {
     FleetNode::Table table{.fleet_class = "c", .kernel = "gemm"};
     if (RolloutNumber("d", name) <= rollout.threshold) table.trial_digest = "d";
-    nodes.push_back({.node = name, .tables = {table}});
+    nodes.push_back({.node = name, .classes = {"c"}, .tables = {table}});
   }
   return nodes;
 }
@@ -86,7 +86,10 @@ TEST(FleetRolloutTest, HaltsWhereNodesAreNotWell) {
               HasSubstr("slower than the default"));
   // Nobody could serve it; nodes of other classes say nothing.
   nodes = Serving(second, 40);
-  for (FleetNode& node : nodes) node.tables[0].fleet_class = "other";
+  for (FleetNode& node : nodes) {
+    node.classes = {"other"};
+    node.tables[0].fleet_class = "other";
+  }
   EXPECT_EQ(Next(second, nodes, 31).kind, Kind::kWait);
   EXPECT_EQ(Next(second, nodes, kMostStageS + 1).kind, Kind::kHalt);
 }

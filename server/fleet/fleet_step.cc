@@ -12,21 +12,30 @@ bool IsNews(const FleetHead& head, const std::optional<FleetHead>& accepted) {
          (head.epoch == accepted->epoch && head.digest != accepted->digest);
 }
 
+// What is to be done where the registry has nothing new.
+FleetStep Meanwhile(const HeadFacts& facts) {
+  if (facts.own) return FleetStep::kPublish;
+  if (facts.trial)
+    return facts.serves_trial ? FleetStep::kNothing : FleetStep::kTry;
+  return facts.stray ? FleetStep::kGoBack : FleetStep::kNothing;
+}
+
 }  // namespace
 
 FleetStep NextFleetStep(const HeadFacts& facts) {
-  const FleetStep own = facts.own ? FleetStep::kPublish : FleetStep::kNothing;
+  const FleetStep otherwise = Meanwhile(facts);
   switch (facts.verdict) {
     case HeadVerdict::kForeign:
       return FleetStep::kNothing;
     case HeadVerdict::kGood:
       if (IsNews(*facts.registered, facts.accepted))
-        return facts.unusable && facts.own ? own : FleetStep::kAdopt;
+        return facts.unusable && facts.own ? FleetStep::kPublish
+                                           : FleetStep::kAdopt;
       if (facts.registered->epoch < facts.accepted->epoch)
-        return facts.own ? own : FleetStep::kRestore;
-      return own;
+        return facts.own ? FleetStep::kPublish : FleetStep::kRestore;
+      return otherwise;
     default:
-      if (facts.own || !facts.accepted) return own;
+      if (facts.own || !facts.accepted) return otherwise;
       return FleetStep::kRestore;
   }
 }

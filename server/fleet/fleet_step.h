@@ -29,6 +29,8 @@ enum class FleetStep {
   kAdopt,    // Serve what the registry's head names.
   kPublish,  // Write this node's own table.
   kRestore,  // Write the accepted head again.
+  kTry,      // Serve a rollout's table on trial.
+  kGoBack,   // Serve the accepted head's table again.
 };
 
 struct HeadFacts {
@@ -38,6 +40,12 @@ struct HeadFacts {
   bool unusable = false;
   std::optional<FleetHead> accepted;
   bool own = false;  // The node has promoted a table since it accepted that.
+  // A rollout's head that this node is to serve on trial, and whether it does.
+  std::optional<FleetHead> trial;
+  bool serves_trial = false;
+  // It serves a table of the fleet that is neither head nor trial: what is left
+  // of a rollout that was halted.
+  bool stray = false;
 };
 
 // Cannot fail.

@@ -77,5 +77,30 @@ TEST(FleetStepTest, AnEpochFollowsAllThatAreKnown) {
   EXPECT_EQ(NextFleetEpoch({.registered = Head(9), .accepted = Head(7)}), 10u);
 }
 
+TEST(FleetStepTest, ATrialIsServedUntilItsRolloutEnds) {
+  HeadFacts facts{.verdict = HeadVerdict::kGood,
+                  .registered = FleetHead{.digest = "d1", .epoch = 1},
+                  .accepted = FleetHead{.digest = "d1", .epoch = 1},
+                  .trial = FleetHead{.digest = "d2", .epoch = 2}};
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kTry);
+  facts.serves_trial = true;
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kNothing);
+  // It has become the head.
+  facts.registered = facts.trial;
+  facts.trial.reset();
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kAdopt);
+  // It was halted.
+  facts.registered = facts.accepted;
+  facts.stray = true;
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kGoBack);
+  // What a job here promotes meanwhile is this node's to publish.
+  facts.own = true;
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kPublish);
+  // Also where nothing was published before.
+  EXPECT_EQ(NextFleetStep({.trial = FleetHead{.digest = "d2", .epoch = 1}}),
+            FleetStep::kTry);
+  EXPECT_EQ(NextFleetStep({.stray = true}), FleetStep::kGoBack);
+}
+
 }  // namespace
 }  // namespace wavetune

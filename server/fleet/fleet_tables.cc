@@ -135,8 +135,14 @@ void FleetTables::WatchClasses() {
         HeadsPrefix(fleet_class), [this, fleet_class](const FleetNews& news) {
           OnNews(fleet_class, news);
         });
+    auto rollouts =
+        options_.registry->Watch(RolloutsPrefix(fleet_class),
+                                 [this, fleet_class](const FleetNews& news) {
+                                   TakeRollouts(fleet_class, news);
+                                 });
     const std::lock_guard lock(mutex_);
     classes_[fleet_class].watch = std::move(watch);
+    classes_[fleet_class].rollouts = std::move(rollouts);
   }
 }
 
@@ -250,6 +256,7 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   }
   if (now < state.retry_at) return;
   Judge(key, state);
+  JudgeTrial(key, state);
   const auto own = own_tables.find(key);
   HeadFacts facts{
       .verdict = state.judged.verdict,
@@ -258,6 +265,10 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
              (!state.accepted || own->second.epoch > state.stored.table_epoch)};
   if (state.judged.head) facts.registered = state.judged.head->head;
   if (state.accepted) facts.accepted = state.accepted->head;
+  AddTrial(state, facts);
+  if (facts.own && state.trial.rollout &&
+      own->second.digest == state.trial.judged.head->head.digest)
+    facts.own = false;  // Its rollout publishes it.
   const FleetStep step = NextFleetStep(facts);
   if (step == FleetStep::kNothing) {
     if (state.judged.verdict == HeadVerdict::kGood ||
@@ -299,6 +310,10 @@ absl::Status FleetTables::Take(FleetStep step, const std::string& key,
       return Publish(key, state, facts, *own);
     case FleetStep::kRestore:
       return Restore(key, state);
+    case FleetStep::kTry:
+      return Try(key, state);
+    case FleetStep::kGoBack:
+      return GoBack(key, state);
     default:
       return absl::OkStatus();
   }
@@ -314,8 +329,8 @@ std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
 }
 
 absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
-                                               const State& state) {
-  const FleetHead& head = state.judged.head->head;
+                                               const State& state,
+                                               const FleetHead& head) {
   const std::string& digest = head.digest;
   // One that may not serve here yet is not fetched with each try.
   if (Sha256Hex(state.fetched) == digest) return state.fetched;
@@ -340,8 +355,8 @@ absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
 }
 
 absl::StatusOr<TableRecord> FleetTables::RecordOf(
-    const State& state, const std::string& payload) const {
-  const FleetHead& head = state.judged.head->head;
+    const Judgement& judged, const std::string& payload) const {
+  const FleetHead& head = judged.head->head;
   ASSIGN_OR_RETURN(const auto table, CompiledTable::Create(payload));
   const Table& content = table->table();
   ProfileKey measured = head.key;
@@ -355,12 +370,28 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
   ASSIGN_OR_RETURN(TableRecord record,
                    options_.admission->RecordOf(content, head.key));
   record.how = PromotionKind::kFleet;
-  record.by = state.judged.signer;
+  record.by = judged.signer;
   record.why = head.why;
   record.compiler = head.compiler;
   record.carried_from = head.carried_from;
   record.fit_residual = head.fit_residual;
   return record;
+}
+
+absl::StatusOr<TableCatalog::RolledBack> FleetTables::Serve(
+    const std::string& key, const State& state, const Judgement& judged) {
+  const FleetHead& head = judged.head->head;
+  ASSIGN_OR_RETURN(const std::string payload, Fetch(key, state, head));
+  absl::StatusOr<TableRecord> record = RecordOf(judged, payload);
+  if (absl::IsDataLoss(record.status()) ||
+      absl::IsInvalidArgument(record.status()))
+    RefuseFor(key, &Counts::refused_payload);
+  RETURN_IF_ERROR(record.status());
+  ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
+                   options_.tables->Import(*record, payload));
+  Count(&Counts::adopted);
+  options_.adopted(head.key, head.digest);
+  return imported;
 }
 
 absl::Status FleetTables::Adopt(const std::string& key, const State& state) {
@@ -369,15 +400,8 @@ absl::Status FleetTables::Adopt(const std::string& key, const State& state) {
   // Its own, or one that it had before it was restarted.
   if (const auto serves = ServingOf(head))
     return Accept(key, *state.judged.head, {bytes, serves->epoch});
-  ASSIGN_OR_RETURN(const std::string payload, Fetch(key, state));
-  absl::StatusOr<TableRecord> record = RecordOf(state, payload);
-  if (absl::IsDataLoss(record.status()) ||
-      absl::IsInvalidArgument(record.status()))
-    RefuseFor(key, &Counts::refused_payload);
-  RETURN_IF_ERROR(record.status());
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack imported,
-                   options_.tables->Import(*record, payload));
-  Count(&Counts::adopted);
+                   Serve(key, state, state.judged));
   // Heads are in order without clocks; what people read of times is not.
   const std::chrono::microseconds ahead(head.published_at_us -
                                         options_.clock->NowUs());
@@ -509,6 +533,8 @@ absl::Status FleetTables::Publish(const std::string& key, const State& state,
   // Who is not trusted here would publish what this node itself refuses.
   RETURN_IF_ERROR(options_.trust.Check(signed_head).status());
   const std::string bytes = SignHead(head, *options_.key);
+  const RolloutPlan plan = options_.rollout_of(own.key, own.digest);
+  if (!plan.stages.empty()) return BeginRollout(key, state, head, bytes, plan);
   RETURN_IF_ERROR(Write(key, state, head, bytes));
   Count(&Counts::published);
   return Accept(key, signed_head, {bytes, own.epoch});
@@ -584,6 +610,17 @@ FleetView FleetTables::View() {
         standing.behind =
             "it was retired, rolled back, withdrawn or replaced on this node";
       }
+    }
+    AddTrial(state, standing);
+    if (state.trial.rollout) {
+      const FleetRollout& rollout = *state.trial.rollout;
+      view.rollouts.push_back({.fleet_class = place.fleet_class,
+                               .kernel = place.kernel,
+                               .digest = state.trial.judged.head->head.digest,
+                               .stages = rollout.plan.stages,
+                               .stage = rollout.stage,
+                               .driver = state.driver,
+                               .halted = rollout.halted});
     }
     view.heads.push_back(std::move(standing));
   }

@@ -42,6 +42,7 @@
 #include "server/catalog/table_catalog.h"
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_registry.h"
+#include "server/fleet/fleet_rollout.h"
 #include "server/fleet/fleet_step.h"
 #include "server/fleet/fleet_trust.h"
 #include "server/fleet/fleet_view.h"
@@ -76,9 +77,28 @@ class FleetTables {
     // Between looks at the devices; and the first wait after a failure, which
     // grows to a minute.
     std::chrono::milliseconds look_interval{2000};
+    // How a table of this node's own goes to the others; no stages: at once.
+    std::function<RolloutPlan(const ProfileKey&, const std::string& digest)>
+        rollout_of =
+            [](const ProfileKey&, const std::string&) { return RolloutPlan(); };
+    // What speaks against a table that serves here on trial; empty: nothing.
+    std::function<std::string(const ProfileKey&, const std::string& digest)>
+        trial_problem =
+            [](const ProfileKey&, const std::string&) { return std::string(); };
+    // Hears that another node's table serves here.
+    std::function<void(const ProfileKey&, const std::string& digest)> adopted =
+        [](const ProfileKey&, const std::string&) {};
     // Hears of what changes: an outage, a head that cannot serve here.
     std::function<void(bool warning, const std::string&)> log =
         [](bool, const std::string&) {};
+  };
+
+  // A rollout of one of this node's classes.
+  struct Rollout {
+    FleetRollout rollout;
+    int64_t revision = 0;  // Of its entry.
+    FleetHead head;
+    std::string driver;  // The node that drives it; empty: none does.
   };
 
   explicit FleetTables(Options options);
@@ -96,6 +116,8 @@ class FleetTables {
   // and fingerprint; empty: it has none that is good. Errors: UNAVAILABLE while
   // this node does not know.
   absl::StatusOr<std::string> HeadOf(const ProfileKey& key);
+  // Returns the rollouts whose heads are good.
+  std::vector<Rollout> Rollouts();
   // Whether this node serves a table for its devices of that key.
   bool Serves(const ProfileKey& key, const std::string& digest) const;
 
@@ -114,6 +136,13 @@ class FleetTables {
     bool counted = false;   // Among what was refused, for another reason.
   };
 
+  // A rollout's entry, as far as it was looked at.
+  struct Trial {
+    int64_t revision = 0;
+    std::optional<FleetRollout> rollout;  // Where it and its head are good.
+    Judgement judged;                     // Of its head.
+  };
+
   // What is known of one head. The thread reads a copy, as news may come.
   struct State {
     std::optional<FleetEntry> registered;  // What the registry has.
@@ -122,6 +151,9 @@ class FleetTables {
     StoredFleetHead stored;  // The accepted one, as it is in the store.
     std::string fetched;     // The payload of a head that is not accepted yet.
     std::string behind;
+    std::optional<FleetEntry> rolled_out;  // The rollout that the registry has.
+    std::string driver;                    // Who drives it.
+    Trial trial;                           // Of that, or of the one before.
     // When to go on: with what many nodes do at once; with anything.
     Time calm_until{};
     Time retry_at{};
@@ -129,6 +161,7 @@ class FleetTables {
   };
   struct Watched {
     std::unique_ptr<FleetRegistry::WatchHandle> watch;
+    std::unique_ptr<FleetRegistry::WatchHandle> rollouts;
     bool listed = false;  // What the registry has is known.
   };
   using OwnTables = std::map<std::string, TableRecord>;  // By head's key.
@@ -138,6 +171,7 @@ class FleetTables {
   void WatchClasses();
   void OnNews(const std::string& fleet_class, const FleetNews& news);
   void TakeNews(const std::string& fleet_class, const FleetNews& news);
+  void TakeRollouts(const std::string& fleet_class, const FleetNews& news);
   // The newest of each key that this node measured and that serves.
   OwnTables FindOwnTables() const;
   // Does what is to be done about one head now, and plans the next try.
@@ -148,10 +182,26 @@ class FleetTables {
                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state);
+  // Judges the registered rollout likewise, and adds it to the facts.
+  void JudgeTrial(const std::string& key, State& state);
+  void AddTrial(const State& state, HeadFacts& facts) const;
+  void AddTrial(const State& state, FleetView::Standing& standing) const;
+  // Whether this node is to serve it, where nothing newer is there.
+  bool IsChosenFor(const Trial& trial) const;
   absl::Status Adopt(const std::string& key, const State& state);
-  absl::StatusOr<TableRecord> RecordOf(const State& state,
+  absl::Status Try(const std::string& key, const State& state);
+  absl::Status GoBack(const std::string& key, const State& state);
+  absl::Status BeginRollout(const std::string& key, const State& state,
+                            const FleetHead& head, const std::string& bytes,
+                            const RolloutPlan& plan);
+  // Fetches a head's table and has it serve. Returns the catalog's answer.
+  absl::StatusOr<TableCatalog::RolledBack> Serve(const std::string& key,
+                                                 const State& state,
+                                                 const Judgement& judged);
+  absl::StatusOr<TableRecord> RecordOf(const Judgement& judged,
                                        const std::string& payload) const;
-  absl::StatusOr<std::string> Fetch(const std::string& key, const State& state);
+  absl::StatusOr<std::string> Fetch(const std::string& key, const State& state,
+                                    const FleetHead& head);
   absl::Status KeepAsCandidate(const TableRecord& own, const FleetHead& winner);
   absl::Status Publish(const std::string& key, const State& state,
                        const HeadFacts& facts, const TableRecord& own);

@@ -69,6 +69,11 @@ class FleetTestNode {
     DeviceFacts device = TestFleetDevice();
     std::chrono::milliseconds jitter{1};
     std::chrono::milliseconds look_interval{20};
+    // As FleetTables::Options.
+    std::function<RolloutPlan(const ProfileKey&, const std::string&)>
+        rollout_of = FleetTables::Options().rollout_of;
+    std::function<std::string(const ProfileKey&, const std::string&)>
+        trial_problem = FleetTables::Options().trial_problem;
   };
 
   explicit FleetTestNode(Options options) : options_(std::move(options)) {
@@ -93,6 +98,8 @@ class FleetTestNode {
                    : std::make_shared<SigningKey>(TestSigningKey(my.key)),
         .jitter = my.jitter,
         .look_interval = my.look_interval,
+        .rollout_of = my.rollout_of,
+        .trial_problem = my.trial_problem,
         .log =
             [this](bool, const std::string& line) {
               const std::lock_guard lock(mutex_);

@@ -31,6 +31,16 @@ struct FleetView {
     FleetProfile profile;
     std::string holder;  // The node that does it; empty: nobody does.
   };
+  // A table on its way to the nodes of a class.
+  struct Rollout {
+    std::string fleet_class;
+    std::string kernel;
+    std::string digest;
+    std::vector<int32_t> stages;  // Percent of the nodes.
+    int32_t stage = 0;            // That it is in.
+    std::string driver;           // Node that drives it; empty: none does.
+    std::string halted;           // Why; empty: it goes on.
+  };
   // Since the start.
   struct Counts {
     int64_t adopted = 0;
@@ -47,6 +57,7 @@ struct FleetView {
   std::string outage;  // Why the registry is out of reach; empty: it is not.
   std::string absent;  // Why others do not see it; empty: they do.
   std::vector<Profile> profiles;  // Sorted as the heads.
+  std::vector<Rollout> rollouts;  // The same.
   std::vector<Standing> heads;    // Sorted by class, then kernel.
   Counts counts;
 };

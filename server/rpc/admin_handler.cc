@@ -104,6 +104,7 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
                                      const std::string& by,
                                      v1::ReprofileResponse* response) {
   const ReprofileRequest wanted = WantedBy(request, by);
+  if (request.has_fleet()) return AskFor(request, wanted, response);
   if (request.dry_run()) {
     ASSIGN_OR_RETURN(const std::vector<PlannedJob> planned,
                      jobs_->Plan(wanted));
@@ -115,6 +116,28 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
   ASSIGN_OR_RETURN(const std::vector<JobRecord> jobs, jobs_->Reprofile(wanted));
   for (const JobRecord& job : jobs) {
     *response->add_jobs() = JobRecordToProto(job);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdminHandler::AskFor(const v1::ReprofileRequest& request,
+                                  const ReprofileRequest& wanted,
+                                  v1::ReprofileResponse* response) {
+  if (request.dry_run() || wanted.refit_only || !wanted.device_uuid.empty() ||
+      !wanted.verify_digest.empty()) {
+    return absl::InvalidArgumentError(
+        "a profile of the fleet names no device, and is neither a dry run nor "
+        "a refit nor a verification");
+  }
+  ASSIGN_OR_RETURN(const std::vector<FleetView::Profile> asked,
+                   ask_fleet_(wanted, {{request.fleet().stages().begin(),
+                                        request.fleet().stages().end()},
+                                       request.fleet().hold_s()}));
+  for (const FleetView::Profile& one : asked) {
+    v1::AskedProfile* const added = response->add_asked();
+    added->set_kernel(one.profile.key.kernel);
+    added->set_fleet_class(one.fleet_class);
+    added->set_node(one.profile.node);
   }
   return absl::OkStatus();
 }

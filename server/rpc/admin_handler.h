@@ -7,11 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/fleet/fleet_view.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_queue.h"
 
@@ -29,9 +32,15 @@ class AdminHandler {
   // Anchors per candidate that a recording may ask for.
   static constexpr int kMaxRecordedAnchors = 1000;
 
-  // Both outlive the handler.
-  AdminHandler(JobQueue* jobs, KernelCatalog* kernels)
-      : jobs_(jobs), kernels_(kernels) {}
+  // Asks the fleet for profiles. Errors: also FAILED_PRECONDITION: there is no
+  // fleet.
+  using AskFleet =
+      std::function<absl::StatusOr<std::vector<FleetView::Profile>>(
+          const ReprofileRequest&, const RolloutPlan&)>;
+
+  // All outlive the handler.
+  AdminHandler(JobQueue* jobs, KernelCatalog* kernels, AskFleet ask_fleet)
+      : jobs_(jobs), kernels_(kernels), ask_fleet_(std::move(ask_fleet)) {}
 
   // `by`: who asks, kept with the jobs.
   absl::Status Reprofile(const v1::ReprofileRequest& request,
@@ -59,8 +68,13 @@ class AdminHandler {
   void Abandon(uint64_t id);
 
  private:
+  absl::Status AskFor(const v1::ReprofileRequest& request,
+                      const ReprofileRequest& wanted,
+                      v1::ReprofileResponse* response);
+
   JobQueue* const jobs_;
   KernelCatalog* const kernels_;
+  const AskFleet ask_fleet_;
 };
 
 }  // namespace wavetune

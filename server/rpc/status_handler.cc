@@ -138,6 +138,16 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
   response->set_absent(view->absent);
   for (const FleetView::Profile& profile : view->profiles)
     *response->add_profiles() = FleetProfileToProto(profile);
+  for (const FleetView::Rollout& rollout : view->rollouts) {
+    v1::FleetRolloutStatus* const added = response->add_rollouts();
+    added->set_fleet_class(rollout.fleet_class);
+    added->set_kernel(rollout.kernel);
+    added->set_digest(rollout.digest);
+    added->mutable_stages()->Add(rollout.stages.begin(), rollout.stages.end());
+    added->set_stage(rollout.stage);
+    added->set_driver(rollout.driver);
+    added->set_halted(rollout.halted);
+  }
   const FleetView::Counts& counts = view->counts;
   response->set_adopted(counts.adopted);
   response->set_published(counts.published);

@@ -110,6 +110,42 @@ TEST(FleetTest, AnotherNodeGoesOnWithAProfileWhoseNodeDied) {
             0.9 * static_cast<double>(SamplesOf(last)));
 }
 
+TEST(FleetTest, AProfileThatTheFleetIsAskedForGoesToItsNodesInStages) {
+  TestEtcd etcd;
+  etcd.Start();
+  ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  std::vector<std::unique_ptr<FleetNode>> nodes;
+  for (int i = 0; i < 2; ++i) {
+    nodes.push_back(std::make_unique<FleetNode>());
+    nodes.back()->Start(etcd.url(), "node-" + std::to_string(i));
+    if (::testing::Test::HasFatalFailure() || ::testing::Test::IsSkipped())
+      return;
+  }
+  // Asked for where nothing can be measured any more.
+  nodes[1]->agent().Kill();
+  const CliResult asked =
+      nodes[1]->Cli({"reprofile", "--kernel", "repeats", "--fleet", "--stages",
+                     "50,100", "--hold", "1", "--samples-per-candidate", "8"});
+  EXPECT_EQ(asked.exit_code, 0) << asked.err;
+  EXPECT_THAT(asked.out, HasSubstr("asked for on node node-1"));
+  ASSERT_TRUE(
+      FleetNode::WaitUntil([&] { return !nodes[0]->Serving().empty(); }));
+  const std::string table = nodes[0]->Serving();
+  EXPECT_TRUE(AllServe(nodes, table));
+  EXPECT_TRUE(FleetNode::WaitUntil([&] {
+    return nodes[0]->Log("daemon").find("its rollout is done") !=
+           std::string::npos;
+  }));
+  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("goes to 50 % of 2 nodes"));
+  EXPECT_TRUE(FleetNode::WaitUntil([&] {
+    return nodes[1]->Cli({"fleet", "status", "--fail-behind"}).exit_code == 0;
+  }));
+  const CliResult all = nodes[0]->Cli({"fleet", "nodes", "--json"});
+  EXPECT_EQ(all.Json().value("nodes", 0), 2) << all.out << all.err;
+  EXPECT_NE(nodes[1]->Cli({"reprofile", "--fleet", "--stages", "50"}).exit_code,
+            0);
+}
+
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
   const FleetNode node;
   const auto said = [&](const std::vector<std::string>& more) {

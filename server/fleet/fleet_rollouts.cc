@@ -1,0 +1,143 @@
+#include "server/fleet/fleet_rollouts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_profile.h"
+#include "server/fleet/fleet_rollout.h"
+
+namespace wavetune {
+
+using std::chrono::steady_clock;
+
+void FleetRollouts::Look() {
+  std::map<std::string, Time> turns;
+  for (const Rollout& rollout : options_.tables->Rollouts()) {
+    if (!rollout.rollout.halted.empty()) continue;
+    if (rollout.driver == options_.node) {
+      // What fails is tried again at the next look.
+      Drive(rollout).IgnoreError();
+    } else if (rollout.driver.empty()) {
+      Campaign(rollout);
+      const std::string place = RolloutPlace(rollout.head.key);
+      turns[place] = turns_[place];
+    }
+  }
+  turns_.swap(turns);  // Without those that have ended.
+}
+
+void FleetRollouts::Campaign(const Rollout& rollout) {
+  using std::chrono::milliseconds;
+  Time& turn = turns_[RolloutPlace(rollout.head.key)];
+  if (turn == Time{}) {
+    const int64_t patience = options_.patience.count();
+    turn = steady_clock::now();
+    if (rollout.head.node != options_.node) {
+      turn += milliseconds(std::uniform_int_distribution<int64_t>(
+          patience, 2 * patience)(random_));
+    }
+  }
+  if (steady_clock::now() < turn) return;
+  Commit({{.key = DriverPlace(rollout.head.key),
+           .value = EncodeFleetHolder({options_.node, rollout.head.digest}),
+           .expected = 0,
+           .of_session = true}})
+      .IgnoreError();  // Another one is, or the next look tries again.
+}
+
+absl::Status FleetRollouts::Drive(const Rollout& rollout) {
+  const ProfileKey& key = rollout.head.key;
+  const std::string fleet_class =
+      FleetClass(key.silicon_key, key.environment_key);
+  ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes,
+                   options_.presence->Nodes());
+  std::vector<std::string> names;
+  for (const FleetNode& node : nodes) {
+    if (std::find(node.classes.begin(), node.classes.end(), fleet_class) !=
+        node.classes.end())
+      names.push_back(node.node);
+  }
+  if (rollout.rollout.stage_since_us == 0) return SetStage(rollout, 0, names);
+  const double in_stage_s =
+      static_cast<double>(options_.clock->NowUs() -
+                          rollout.rollout.stage_since_us) /
+      1e6;
+  const RolloutStep step =
+      NextRolloutStep(rollout.rollout, fleet_class, key.kernel,
+                      rollout.head.digest, nodes, in_stage_s);
+  switch (step.kind) {
+    case RolloutStep::Kind::kAdvance:
+      return SetStage(rollout, rollout.rollout.stage + 1, names);
+    case RolloutStep::Kind::kFinish:
+      return Finish(rollout);
+    case RolloutStep::Kind::kHalt:
+      return Halt(rollout, step.why);
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,
+                                     const std::vector<std::string>& nodes) {
+  FleetRollout next = rollout.rollout;
+  const int32_t percent = next.plan.stages[static_cast<size_t>(stage)];
+  next.stage = stage;
+  next.stage_since_us = options_.clock->NowUs();
+  next.threshold = RolloutThreshold(rollout.head.digest, percent, nodes);
+  RETURN_IF_ERROR(Commit({{.key = RolloutPlace(rollout.head.key),
+                           .value = EncodeFleetRollout(next),
+                           .expected = rollout.revision}}));
+  Tell(false, rollout,
+       absl::StrCat("goes to ", percent, " % of ", nodes.size(), " nodes"));
+  return absl::OkStatus();
+}
+
+absl::Status FleetRollouts::Finish(const Rollout& rollout) {
+  const ProfileKey& key = rollout.head.key;
+  const absl::Status done =
+      Commit({{.key = HeadKey(key),
+               .value = rollout.rollout.head,
+               .expected = rollout.rollout.head_revision},
+              {.key = RolloutPlace(key), .expected = rollout.revision},
+              {.key = DriverPlace(key)}});
+  if (done.ok()) {
+    Tell(false, rollout, "is the fleet's: its rollout is done");
+    return done;
+  }
+  if (!absl::IsAborted(done)) return done;
+  const auto head = options_.registry->Get(HeadKey(key));
+  if (!head.ok() && !absl::IsNotFound(head.status())) return head.status();
+  if ((head.ok() ? head->revision : 0) == rollout.rollout.head_revision)
+    return done;
+  return Halt(rollout, "another table became the fleet's meanwhile");
+}
+
+absl::Status FleetRollouts::Halt(const Rollout& rollout,
+                                 const std::string& why) {
+  FleetRollout halted = rollout.rollout;
+  halted.halted = why;
+  RETURN_IF_ERROR(Commit({{.key = RolloutPlace(rollout.head.key),
+                           .value = EncodeFleetRollout(halted),
+                           .expected = rollout.revision},
+                          {.key = DriverPlace(rollout.head.key)}}));
+  Tell(true, rollout, absl::StrCat("is halted, nodes go back: ", why));
+  return absl::OkStatus();
+}
+
+absl::Status FleetRollouts::Commit(const std::vector<FleetWrite>& writes) {
+  return options_.registry->Commit(writes).status();
+}
+
+void FleetRollouts::Tell(bool warning, const Rollout& rollout,
+                         const std::string& what) {
+  options_.log(
+      warning,
+      absl::StrCat("the rollout of table ", ShortDigest(rollout.head.digest),
+                   " of kernel ", rollout.head.key.kernel, " ", what));
+}
+
+}  // namespace wavetune

@@ -1,0 +1,204 @@
+// Rollouts of one table over nodes of a class.
+#include "server/fleet/fleet_rollouts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_test_node.h"
+#include "server/test_folder.h"
+
+namespace wavetune::testing {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+// A node with all of a fleet's parts but the jobs.
+class RolloutNode {
+ public:
+  RolloutNode(FakeFleet* fleet, DiskKernelCatalog* kernels,
+              const std::string& name)
+      : registry_(std::make_unique<FakeFleetRegistry>(fleet)),
+        name_(name),
+        node_({.registry = registry_.get(),
+               .kernels = kernels,
+               .name = name,
+               .key = 1,
+               .rollout_of =
+                   [this](const ProfileKey&, const std::string&) {
+                     const std::lock_guard lock(mutex_);
+                     return plan_;
+                   },
+               .trial_problem =
+                   [this](const ProfileKey&, const std::string&) {
+                     const std::lock_guard lock(mutex_);
+                     return problem_;
+                   }}) {
+    Start();
+  }
+  ~RolloutNode() { Stop(); }
+
+  void Start() {
+    registry_->Connect();
+    node_.Start();
+    presence_ = std::make_unique<FleetPresence>(
+        FleetPresence::Options{.registry = registry_.get(),
+                               .state = [this] { return State(); },
+                               .look_interval = milliseconds(5),
+                               .interval = milliseconds(10),
+                               .most_age = milliseconds(1)});
+    presence_->Start();
+    rollouts_ = std::make_unique<FleetRollouts>(
+        FleetRollouts::Options{.registry = registry_.get(),
+                               .tables = node_.fleet_.get(),
+                               .presence = presence_.get(),
+                               .clock = &SystemClock(),
+                               .node = name_,
+                               .look_interval = milliseconds(10),
+                               .patience = milliseconds(30)});
+    rollouts_->Start();
+  }
+  // The process ends.
+  void Stop() {
+    registry_->Disconnect();
+    rollouts_.reset();
+    presence_.reset();
+    node_.Stop();
+    registry_->EndSession();
+  }
+  void SetPlan(RolloutPlan plan) {
+    const std::lock_guard lock(mutex_);
+    plan_ = std::move(plan);
+  }
+  void SetProblem(const std::string& problem) {
+    const std::lock_guard lock(mutex_);
+    problem_ = problem;
+  }
+  FleetTestNode& node() { return node_; }
+
+ private:
+  FleetNode State() {
+    const ProfileKey key = node_.Key();
+    FleetNode state{
+        .node = name_,
+        .classes = {FleetClass(key.silicon_key, key.environment_key)}};
+    for (const FleetView::Standing& one : node_.fleet_->View().heads) {
+      state.tables.push_back(
+          {.fleet_class = one.fleet_class,
+           .kernel = one.kernel,
+           .digest = one.accepted ? one.accepted->digest : "",
+           .behind = one.behind,
+           .trial_digest = one.trial_digest,
+           .trial_problem = one.trial_problem});
+    }
+    return state;
+  }
+
+  std::unique_ptr<FakeFleetRegistry> registry_;
+  const std::string name_;
+  std::mutex mutex_;
+  RolloutPlan plan_;
+  std::string problem_;
+  FleetTestNode node_;
+  std::unique_ptr<FleetPresence> presence_;
+  std::unique_ptr<FleetRollouts> rollouts_;
+};
+
+class FleetRolloutsTest : public ::testing::Test {
+ protected:
+  FleetRolloutsTest() {
+    folder_.WriteKernel("copy");
+    kernels_ = std::make_unique<DiskKernelCatalog>(
+        std::vector<std::string>{folder_ / "kernels"});
+    kernels_->Reload();
+    for (int i = 0; i < 4; ++i) {
+      nodes_.push_back(std::make_unique<RolloutNode>(
+          &fleet_, kernels_.get(), "node-" + std::to_string(i)));
+    }
+    first_ = nodes_[0]->node().Profile(10);
+  }
+  int Serve(const std::string& digest) {
+    int nodes = 0;
+    for (const auto& node : nodes_)
+      nodes += node->node().Serving() == digest ? 1 : 0;
+    return nodes;
+  }
+  bool AllServe(const std::string& digest) {
+    return Eventually([&] { return Serve(digest) == 4; });
+  }
+  std::string Head() {
+    return *nodes_[0]->node().fleet_->HeadOf(nodes_[0]->node().Key());
+  }
+
+  const TestFolder folder_;
+  FakeFleet fleet_;
+  std::unique_ptr<DiskKernelCatalog> kernels_;
+  std::vector<std::unique_ptr<RolloutNode>> nodes_;
+  std::string first_;
+};
+
+TEST_F(FleetRolloutsTest, ATableGoesToTheNodesStageByStage) {
+  ASSERT_TRUE(AllServe(first_));
+  nodes_[0]->SetPlan({{25, 100}, 1});
+  const std::string second = nodes_[0]->node().Profile(11);
+  ASSERT_TRUE(Eventually([&] { return Serve(second) >= 1; }));
+  // The head stays while it is tried.
+  EXPECT_EQ(Head(), first_);
+  EXPECT_TRUE(AllServe(second));
+  EXPECT_TRUE(Eventually([&] { return Head() == second; }));
+  FakeFleetRegistry watcher(&fleet_);
+  EXPECT_TRUE(
+      Eventually([&] { return watcher.List("rollouts/")->entries.empty(); }));
+  for (const auto& node : nodes_) {
+    EXPECT_TRUE(Eventually([&] {
+      const auto view = node->node().fleet_->View();
+      return view.heads[0].accepted->digest == second &&
+             view.heads[0].behind.empty();
+    }));
+  }
+}
+
+TEST_F(FleetRolloutsTest, ItIsHaltedWhereNodesAreNotWellAndAllGoBack) {
+  ASSERT_TRUE(AllServe(first_));
+  nodes_[0]->SetPlan({{50, 100}, 60});
+  const std::string second = nodes_[0]->node().Profile(11);
+  ASSERT_TRUE(Eventually([&] { return Serve(second) >= 2; }));
+  for (const auto& node : nodes_) node->SetProblem("slower than the default");
+  EXPECT_TRUE(AllServe(first_));
+  EXPECT_EQ(Head(), first_);
+  const FleetView view = nodes_[1]->node().fleet_->View();
+  ASSERT_EQ(view.rollouts.size(), 1);
+  EXPECT_THAT(view.rollouts[0].halted, HasSubstr("slower than the default"));
+  // It stays so over a restart, and the next table is another matter.
+  nodes_[0]->Stop();
+  nodes_[0]->Start();
+  for (const auto& node : nodes_) node->SetProblem("");
+  nodes_[0]->SetPlan({});
+  const std::string third = nodes_[0]->node().Profile(12);
+  EXPECT_TRUE(AllServe(third));
+}
+
+TEST_F(FleetRolloutsTest, AnotherNodeDrivesItWhereItsNodeDies) {
+  ASSERT_TRUE(AllServe(first_));
+  nodes_[0]->SetPlan({{25, 100}, 1});
+  const std::string second = nodes_[0]->node().Profile(11);
+  FakeFleetRegistry watcher(&fleet_);
+  ASSERT_TRUE(
+      Eventually([&] { return !watcher.List("rollouts/")->entries.empty(); }));
+  nodes_[0]->Stop();
+  EXPECT_TRUE(Eventually([&] { return Serve(second) == 4; }));
+  EXPECT_TRUE(Eventually([&] {
+    return *nodes_[1]->node().fleet_->HeadOf(nodes_[1]->node().Key()) == second;
+  }));
+}
+
+}  // namespace
+}  // namespace wavetune::testing

@@ -1,0 +1,193 @@
+// What FleetTables does about rollouts: it serves their tables on trial where
+// this node is chosen, and goes back where they are halted.
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "server/fleet/fleet_tables.h"
+
+namespace wavetune {
+namespace {
+
+using std::chrono::steady_clock;
+
+}  // namespace
+
+void FleetTables::TakeRollouts(const std::string& fleet_class,
+                               const FleetNews& news) {
+  if (!news.status.ok()) return;  // The heads' watch tells of it.
+  {
+    const std::lock_guard lock(mutex_);
+    const std::string prefix = RolloutsPrefix(fleet_class);
+    const auto head_of = [&](absl::string_view kernel) {
+      return absl::StrCat(HeadsPrefix(fleet_class), kernel);
+    };
+    if (news.whole) {
+      const std::string heads = HeadsPrefix(fleet_class);
+      for (auto it = heads_.lower_bound(heads);
+           it != heads_.end() && it->first.starts_with(heads); ++it) {
+        it->second.rolled_out.reset();
+        it->second.driver.clear();
+      }
+    }
+    for (const FleetNews::Entry& one : news.entries) {
+      absl::string_view kernel = one.entry.key;
+      kernel.remove_prefix(prefix.size());
+      const bool of_driver = absl::ConsumeSuffix(&kernel, "/driver");
+      const std::string key = head_of(kernel);
+      if (one.entry.value.size() > 2 * kMostHeadBytes ||
+          (heads_.size() >= kMostHeads && !heads_.contains(key))) {
+        continue;
+      }
+      State& state = heads_[key];
+      if (of_driver) {
+        const auto driver = DecodeFleetHolder(one.entry.value);
+        state.driver = one.deleted || !driver.ok() ? "" : driver->node;
+        continue;
+      }
+      state.rolled_out = one.deleted ? std::nullopt : std::optional(one.entry);
+      state.calm_until = steady_clock::now() + RandomWait();
+      state.retry_at = {};
+    }
+    awake_ = true;
+  }
+  changed_.notify_all();
+}
+
+void FleetTables::JudgeTrial(const std::string& key, State& state) {
+  const int64_t revision = state.rolled_out ? state.rolled_out->revision : 0;
+  if (state.trial.revision == revision) return;
+  state.trial = {.revision = revision};
+  if (state.rolled_out) {
+    auto rollout =
+        DecodeFleetRollout(state.rolled_out->key, state.rolled_out->value);
+    std::string refused;
+    if (rollout.ok()) {
+      state.trial.judged =
+          JudgementOf(key, FleetEntry{key, rollout->head, revision});
+      refused = state.trial.judged.refused;
+      if (state.trial.judged.head) state.trial.rollout = *std::move(rollout);
+    } else {
+      refused = std::string(rollout.status().message());
+    }
+    if (!refused.empty()) {
+      Count(&Counts::refused_signature);
+      options_.log(true, absl::StrCat("a rollout is refused: ", refused));
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  heads_[key].trial = state.trial;
+}
+
+bool FleetTables::IsChosenFor(const Trial& trial) const {
+  const FleetHead& head = trial.judged.head->head;
+  return trial.rollout->halted.empty() &&
+         (head.node == options_.node ||
+          RolloutNumber(head.digest, options_.node) <=
+              trial.rollout->threshold);
+}
+
+void FleetTables::AddTrial(const State& state, HeadFacts& facts) const {
+  const uint64_t newest = NextFleetEpoch(facts) - 1;
+  if (state.trial.rollout) {
+    const FleetHead& head = state.trial.judged.head->head;
+    const bool serves = ServingOf(head).has_value();
+    if (head.epoch > newest && IsChosenFor(state.trial)) {
+      facts.trial = head;
+      facts.serves_trial = serves;
+      return;
+    }
+    if (serves && (!facts.accepted || head.digest != facts.accepted->digest))
+      facts.stray = true;
+  }
+  // After a restart nothing but this says that a rollout was halted meanwhile.
+  if (!facts.accepted) return;
+  for (const auto current = options_.tables->snapshot();
+       const ServingTable& table : current->tables) {
+    if (table.record.key == facts.accepted->key &&
+        table.record.how == PromotionKind::kFleet &&
+        table.record.digest != facts.accepted->digest)
+      facts.stray = true;
+  }
+}
+
+void FleetTables::AddTrial(const State& state,
+                           FleetView::Standing& standing) const {
+  if (!state.trial.rollout || !state.trial.rollout->halted.empty()) return;
+  const FleetHead& head = state.trial.judged.head->head;
+  if (!ServingOf(head)) return;
+  standing.behind.clear();
+  standing.trial_digest = head.digest;
+  standing.trial_problem = options_.trial_problem(head.key, head.digest);
+}
+
+absl::Status FleetTables::Try(const std::string& key, const State& state) {
+  return Serve(key, state, state.trial.judged).status();
+}
+
+absl::Status FleetTables::GoBack(const std::string& key, const State& state) {
+  // A rollout that has ended well is gone a moment before its head is told.
+  RETURN_IF_ERROR(LookAgain(key, state));
+  const std::string why =
+      state.trial.rollout && !state.trial.rollout->halted.empty()
+          ? state.trial.rollout->halted
+          : "it has gone";
+  if (state.accepted) {
+    Judgement judged{.head = state.accepted,
+                     .signer = state.accepted->head.node};
+    RETURN_IF_ERROR(Serve(key, state, judged).status());
+  } else if (state.trial.rollout) {
+    RETURN_IF_ERROR(
+        options_.tables->Retire(state.trial.judged.head->head.key, kDaemonUser,
+                                absl::StrCat("its rollout was halted: ", why)));
+  }
+  options_.log(true, absl::StrCat("kernel ", key.substr(key.rfind('/') + 1),
+                                  ": back to the fleet's head, as a rollout "
+                                  "was halted: ",
+                                  why));
+  return absl::OkStatus();
+}
+
+absl::Status FleetTables::BeginRollout(const std::string& key,
+                                       const State& state,
+                                       const FleetHead& head,
+                                       const std::string& bytes,
+                                       const RolloutPlan& plan) {
+  ASSIGN_OR_RETURN(std::vector<FleetWrite> writes, PayloadWrites(state, head));
+  const FleetRollout rollout{
+      .head = bytes,
+      .plan = plan,
+      .head_revision = state.registered ? state.registered->revision : 0};
+  writes.push_back(
+      {.key = RolloutPlace(head.key),
+       .value = EncodeFleetRollout(rollout),
+       .expected = state.rolled_out ? state.rolled_out->revision : 0});
+  ASSIGN_OR_RETURN(const int64_t revision, options_.registry->Commit(writes));
+  options_.log(false,
+               absl::StrCat("table ", ShortDigest(head.digest), " of kernel ",
+                            head.key.kernel, " goes to the fleet in stages"));
+  // Not twice, whatever the watch is about to tell.
+  const std::lock_guard lock(mutex_);
+  heads_[key].rolled_out =
+      FleetEntry{RolloutPlace(head.key), EncodeFleetRollout(rollout), revision};
+  awake_ = true;
+  return absl::OkStatus();
+}
+
+std::vector<FleetTables::Rollout> FleetTables::Rollouts() {
+  std::vector<Rollout> rollouts;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, state] : heads_) {
+    if (!state.trial.rollout) continue;
+    rollouts.push_back({.rollout = *state.trial.rollout,
+                        .revision = state.trial.revision,
+                        .head = state.trial.judged.head->head,
+                        .driver = state.driver});
+  }
+  return rollouts;
+}
+
+}  // namespace wavetune
