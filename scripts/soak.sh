@@ -131,7 +131,8 @@ run_load() {
 # A network that falls apart for a minute; nodes of a fleet and one etcd: as many as there may be threads, five for each, 10,000 at most.
 run_fleet() {
   local nodes
-  scripts/build.sh ci fleet_simulator fleet_partition_test wavetuned wavetune-agent wavetune
+  scripts/build.sh ci fleet_simulator fleet_partition_test fleet_upgrade_test wavetuned wavetune-agent wavetune
+  WAVETUNE_FLEET_NODES=20 build/ci/bin/fleet_upgrade_test
   WAVETUNE_PARTITION_SECONDS=60 build/ci/bin/fleet_partition_test
   nodes="$(($(cat /proc/sys/kernel/pid_max) / 5))"
   build/ci/bin/fleet_simulator

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,12 +49,19 @@ class FleetNode : public NodeFixture {
             "--fleet-key", Path("key"), "--fleet-node",  name};
   }
   void Start(const std::string& url, const std::string& name,
-             const std::vector<std::string>& more = {}) {
+             const std::vector<std::string>& more = {},
+             const std::vector<std::string>& of_agent = {}) {
     std::vector<std::string> arguments = Arguments(url, name);
     arguments.insert(arguments.end(), more.begin(), more.end());
     StartDaemon(arguments);
     if (HasFatalFailure()) return;
-    StartAgent();
+    StartAgent(of_agent);
+  }
+  // Pretends facts of the devices of an agent with {"--inject",
+  // Path("inject")}.
+  void Pretend(const std::string& facts) {
+    WriteFile(Path("inject.new"), facts);
+    std::filesystem::rename(Path("inject.new"), Path("inject"));
   }
   // Digest of what serves; empty: nothing does.
   std::string Serving() const {
