@@ -25,7 +25,8 @@ TOPICS = (("quality", "Quality of choices, replayed"),
           ("kernels", "Triton kernels' code"),
           ("serving", "Triton kernels of serving engines"),
           ("decisions", "Decision time"),
-          ("node", "Node, tests and checking"))
+          ("node", "Node, tests and checking"),
+          ("fleet", "Fleets"))
 GIVEN = ("what", "target", "unit", "driver", "command", "conditions")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -43,7 +43,7 @@ TEST(FleetPartitionTest, APartitionedFleetServesItsClientsAndComesToOneTable) {
   // Some profiles are no better than what serves.
   const auto promoted = [](FleetNode& node, uint64_t job, int samples) {
     for (int i = 0; i < 20; ++i) {
-      const std::string digest = node.WaitForJob(job).value("digest", "");
+      std::string digest = node.WaitForJob(job).value("digest", "");
       if (!digest.empty()) return digest;
       job = node.Reprofile("repeats", {"--fresh"}, samples + i);
     }
