@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
@@ -363,6 +364,30 @@ class Daemon::Impl {
                                .log = LogOfFleet});
     rollouts_->Start();
     return absl::OkStatus();
+  }
+
+  // Has a table that another node was ahead of compared with that node's: a
+  // profile with its samples has nothing left to measure but the verification,
+  // which is one interleaved measurement of both.
+  void Compare(const TableRecord& own, const FleetHead& winner) {
+    ReprofileRequest request{
+        .kernel = own.key.kernel,
+        .silicon_key = own.key.silicon_key,
+        .environment_key = own.key.environment_key,
+        .reason = absl::StrCat(
+            "compares this node's table ", ShortDigest(own.digest), " with ",
+            ShortDigest(winner.digest), " of node ", winner.node),
+        .fingerprint = own.key.fingerprint};
+    if (const auto job = jobs_.Get(own.job_id); job.ok()) {
+      request.samples_per_candidate = job->samples_per_candidate;
+      request.portfolio_size = job->portfolio_size;
+    }
+    const absl::Status queued = jobs_.Reprofile(request).status();
+    if (queued.ok()) return;
+    LogOfFleet(true, absl::StrCat("table ", ShortDigest(own.digest),
+                                  " of kernel ", own.key.kernel,
+                                  " stays a candidate that nobody compares: ",
+                                  queued.message()));
   }
 
   // What speaks against a table that serves on trial: a board here, or what

@@ -438,6 +438,7 @@ absl::Status FleetTables::KeepAsCandidate(const TableRecord& own,
        .at_us = options_.clock->NowUs()},
       std::string(table.table->payload())));
   Count(&Counts::lost);
+  options_.lost(own, winner);
   return absl::OkStatus();
 }
 

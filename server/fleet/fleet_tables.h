@@ -88,6 +88,9 @@ class FleetTables {
     // Hears that another node's table serves here.
     std::function<void(const ProfileKey&, const std::string& digest)> adopted =
         [](const ProfileKey&, const std::string&) {};
+    // Hears of a table of this node's own that another one was ahead of.
+    std::function<void(const TableRecord& own, const FleetHead& winner)> lost =
+        [](const TableRecord&, const FleetHead&) {};
     // Hears of what changes: an outage, a head that cannot serve here.
     std::function<void(bool warning, const std::string&)> log =
         [](bool, const std::string&) {};

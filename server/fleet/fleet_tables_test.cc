@@ -23,6 +23,7 @@
 namespace wavetune::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -137,6 +138,8 @@ TEST_F(FleetTablesTest, ATableOfBeforeTheFleetIsPublishedUnlessThereIsOne) {
   ASSERT_EQ(rejected.size(), 1u);
   EXPECT_EQ(rejected[0].record.digest, other);
   EXPECT_THAT(rejected[0].reason, HasSubstr("node a published"));
+  // And is to be compared with the winner's.
+  EXPECT_THAT(b->Lost(), ElementsAre(other + " " + mine));
 }
 
 TEST_F(FleetTablesTest, AfterAPartitionAllServeOneTable) {

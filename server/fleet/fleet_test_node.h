@@ -100,6 +100,11 @@ class FleetTestNode {
         .look_interval = my.look_interval,
         .rollout_of = my.rollout_of,
         .trial_problem = my.trial_problem,
+        .lost =
+            [this](const TableRecord& own, const FleetHead& winner) {
+              const std::lock_guard lock(mutex_);
+              lost_.push_back(own.digest + " " + winner.digest);
+            },
         .log =
             [this](bool, const std::string& line) {
               const std::lock_guard lock(mutex_);
@@ -137,6 +142,11 @@ class FleetTestNode {
     return match.ok() ? match->serving.record.digest : "";
   }
 
+  // Tables of its own that another node was ahead of, each with that one's.
+  std::vector<std::string> Lost() {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
   // What it has logged.
   std::string Said() {
     const std::lock_guard lock(mutex_);
@@ -153,7 +163,8 @@ class FleetTestNode {
   Options options_;
   TableAdmission admission_{&devices_, options_.kernels, &samples_, &clock_};
   std::mutex mutex_;
-  std::string said_;  // Guarded by mutex_.
+  std::string said_;               // Guarded by mutex_.
+  std::vector<std::string> lost_;  // The same.
   std::unique_ptr<FleetTables> fleet_;
 };
 
