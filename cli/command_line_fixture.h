@@ -31,6 +31,7 @@ class CommandLineFixture : public ::testing::Test {
           DaemonConnection{.status = daemon_,
                            .tables = daemon_,
                            .table_control = daemon_,
+                           .fleet = daemon_,
                            .store = daemon_,
                            .jobs = daemon_,
                            .workloads = daemon_});

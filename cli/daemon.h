@@ -85,6 +85,22 @@ class TableControl {
       const v1::RetireTableRequest& request) = 0;
 };
 
+// FleetControl: says what the fleet serves.
+//
+// Errors: as TableControl; UNAVAILABLE also where the registry is out of reach.
+class FleetControl {
+ public:
+  virtual ~FleetControl() = default;
+  virtual absl::StatusOr<v1::PublishToFleetResponse> Publish(
+      const v1::PublishToFleetRequest& request) = 0;
+  virtual absl::StatusOr<v1::FreezeInFleetResponse> Freeze(
+      const v1::FreezeInFleetRequest& request) = 0;
+  virtual absl::StatusOr<v1::UnfreezeInFleetResponse> Unfreeze(
+      const v1::UnfreezeInFleetRequest& request) = 0;
+  virtual absl::StatusOr<v1::RollBackFleetResponse> RollBackFleet(
+      const v1::RollBackFleetRequest& request) = 0;
+};
+
 // StoreControl: what is done to the daemon's store while it runs.
 //
 // Each is a stream: calls `on_progress` until the work ends; the last is
@@ -137,6 +153,7 @@ struct DaemonConnection {
   std::shared_ptr<StatusReader> status;
   std::shared_ptr<TableReader> tables;
   std::shared_ptr<TableControl> table_control;
+  std::shared_ptr<FleetControl> fleet;
   std::shared_ptr<StoreControl> store;
   std::shared_ptr<JobControl> jobs;
   std::shared_ptr<WorkloadControl> workloads;

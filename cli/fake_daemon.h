@@ -14,6 +14,7 @@ namespace wavetune::cli {
 class FakeDaemon : public StatusReader,
                    public TableReader,
                    public TableControl,
+                   public FleetControl,
                    public StoreControl,
                    public JobControl,
                    public WorkloadControl {
@@ -30,6 +31,8 @@ class FakeDaemon : public StatusReader,
   v1::ListTableHistoryResponse history;
   v1::ListRejectedTablesResponse rejected;
   v1::RollBackResponse rolled_back;
+  v1::PublishToFleetResponse published;
+  v1::RollBackFleetResponse fleet_rolled_back;
   v1::PinTableResponse pinned;
   v1::ImportTableResponse imported;
   std::vector<v1::StoreProgress> store_progress;
@@ -62,6 +65,10 @@ class FakeDaemon : public StatusReader,
   v1::ImportTableRequest import_request;
   std::vector<std::string> store_work;  // "backup", ...
   v1::RetireTableRequest retire_request;
+  v1::PublishToFleetRequest publish_request;
+  v1::FreezeInFleetRequest freeze_request;
+  v1::UnfreezeInFleetRequest unfreeze_request;
+  v1::RollBackFleetRequest fleet_rollback_request;
   v1::AddWorkloadRequest workload_request;
   std::vector<std::string> removed_workloads;
   v1::MeasureRequest measure_request;
@@ -165,6 +172,26 @@ class FakeDaemon : public StatusReader,
       const v1::RetireTableRequest& request) override {
     retire_request = request;
     return Answer(retired);
+  }
+  absl::StatusOr<v1::PublishToFleetResponse> Publish(
+      const v1::PublishToFleetRequest& request) override {
+    publish_request = request;
+    return Answer(published);
+  }
+  absl::StatusOr<v1::FreezeInFleetResponse> Freeze(
+      const v1::FreezeInFleetRequest& request) override {
+    freeze_request = request;
+    return Answer(v1::FreezeInFleetResponse());
+  }
+  absl::StatusOr<v1::UnfreezeInFleetResponse> Unfreeze(
+      const v1::UnfreezeInFleetRequest& request) override {
+    unfreeze_request = request;
+    return Answer(v1::UnfreezeInFleetResponse());
+  }
+  absl::StatusOr<v1::RollBackFleetResponse> RollBackFleet(
+      const v1::RollBackFleetRequest& request) override {
+    fleet_rollback_request = request;
+    return Answer(fleet_rolled_back);
   }
   absl::Status BackUp(const OnProgress& on_progress) override {
     return WorkOnStore("backup", on_progress);

@@ -354,6 +354,38 @@ class GrpcTableControl : public TableControl {
   std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 
+class GrpcFleetControl : public FleetControl {
+ public:
+  explicit GrpcFleetControl(Socket socket)
+      : socket_(std::move(socket)),
+        admin_(v1::AdminService::NewStub(socket_.channel())) {}
+
+  absl::StatusOr<v1::PublishToFleetResponse> Publish(
+      const v1::PublishToFleetRequest& request) override {
+    return CallNewer<v1::PublishToFleetResponse>(
+        socket_, *admin_, &v1::AdminService::Stub::PublishToFleet, request);
+  }
+  absl::StatusOr<v1::FreezeInFleetResponse> Freeze(
+      const v1::FreezeInFleetRequest& request) override {
+    return CallNewer<v1::FreezeInFleetResponse>(
+        socket_, *admin_, &v1::AdminService::Stub::FreezeInFleet, request);
+  }
+  absl::StatusOr<v1::UnfreezeInFleetResponse> Unfreeze(
+      const v1::UnfreezeInFleetRequest& request) override {
+    return CallNewer<v1::UnfreezeInFleetResponse>(
+        socket_, *admin_, &v1::AdminService::Stub::UnfreezeInFleet, request);
+  }
+  absl::StatusOr<v1::RollBackFleetResponse> RollBackFleet(
+      const v1::RollBackFleetRequest& request) override {
+    return CallNewer<v1::RollBackFleetResponse>(
+        socket_, *admin_, &v1::AdminService::Stub::RollBackFleet, request);
+  }
+
+ private:
+  const Socket socket_;
+  std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
 class GrpcStoreControl : public StoreControl {
  public:
   explicit GrpcStoreControl(Socket socket)
@@ -453,6 +485,7 @@ absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
       .status = both,
       .tables = both,
       .table_control = std::make_shared<GrpcTableControl>(admin),
+      .fleet = std::make_shared<GrpcFleetControl>(admin),
       .store = std::make_shared<GrpcStoreControl>(admin),
       .jobs = std::make_shared<GrpcJobControl>(std::move(admin)),
       .workloads = std::move(workloads)};

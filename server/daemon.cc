@@ -34,6 +34,7 @@
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
+#include "server/fleet/fleet_admin.h"
 #include "server/fleet/fleet_presence.h"
 #include "server/fleet/fleet_profiles.h"
 #include "server/fleet/fleet_rollouts.h"
@@ -164,6 +165,7 @@ class Daemon::Impl {
              .refused =
                  [this](const EventRecord& event) { events_.Record(event); }}),
         fleet_heads_(stores.fleet_heads),
+        fleet_trust_(options.fleet.trust),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_,
@@ -178,6 +180,11 @@ class Daemon::Impl {
                       .samples = stores.samples,
                       .clock = clock_,
                       .events = &events_}),
+        fleet_admin_({.fleet = [this] { return fleet_.get(); },
+                      .tables = &tables_,
+                      .devices = &devices_,
+                      .kernels = &kernels_,
+                      .samples = stores.samples}),
         retention_({.tables = &tables_,
                     .table_store = stores.tables,
                     .jobs = stores.jobs,
@@ -259,6 +266,7 @@ class Daemon::Impl {
   void Change(const DaemonOptions& options) {
     Change(options, *job_settings_);
     top_ups_.SetOptions(options.top_ups);
+    TrustInFleet(options.fleet.trust);
   }
 
   void TellOfReload(const std::string& text, bool failed) {
@@ -447,6 +455,14 @@ class Daemon::Impl {
     return state;
   }
 
+  // An empty list is none: the fleet was not among what was read.
+  void TrustInFleet(const FleetTrust& trust) {
+    if (fleet_ == nullptr || trust.empty() || !fleet_trust_.Replace(trust))
+      return;
+    LogOfFleet(false, "the list of trusted keys is another one");
+    fleet_->JudgeAnew();
+  }
+
   // They stay until the end of all: a job that ends at this moment tells them.
   void LeaveFleet() {
     if (presence_ != nullptr) presence_->Stop();  // The registry, too.
@@ -475,20 +491,21 @@ class Daemon::Impl {
   absl::Status ShowMetrics() {
     if (options_.metrics_address.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(
-        metrics_, MetricsEndpoint::Start(
-                      options_.metrics_address,
-                      {.version = options_.version,
-                       .store = facts_,
-                       .tables = &tables_,
-                       .judge = &judge_,
-                       .devices = &devices_,
-                       .jobs = &jobs_,
-                       .samples = &samples_,
-                       .activity = &activity_,
-                       .clock = clock_,
-                       .watchers = [this] { return table_handler_.watchers(); },
-                       .slow_watchers =
-                           [this] { return table_handler_.slow_watchers(); }}));
+        metrics_,
+        MetricsEndpoint::Start(
+            options_.metrics_address,
+            {.version = options_.version,
+             .store = facts_,
+             .tables = &tables_,
+             .judge = &judge_,
+             .devices = &devices_,
+             .jobs = &jobs_,
+             .samples = &samples_,
+             .activity = &activity_,
+             .clock = clock_,
+             .watchers = [this] { return table_handler_.watchers(); },
+             .slow_watchers = [this] { return table_handler_.slow_watchers(); },
+             .fleet = [this] { return ViewFleet(); }}));
     return absl::OkStatus();
   }
 
@@ -518,7 +535,8 @@ class Daemon::Impl {
     return AdminServices({.jobs = &admin_handler_,
                           .tables = &table_admin_,
                           .workloads = &workload_handler_,
-                          .store = &store_admin_},
+                          .store = &store_admin_,
+                          .fleet = &fleet_admin_},
                          {.writes = &writes_, .reads = &reads_}, streams,
                          sockets_.peers());
   }
@@ -684,6 +702,7 @@ class Daemon::Impl {
   TableAdmission admission_;
   ShippedTables shipped_;
   FleetHeadStore* const fleet_heads_;
+  FleetTrust fleet_trust_;  // What the fleet's parts share.
   // Set before any thread of jobs or calls; nullptr: it is in none.
   std::unique_ptr<FleetTables> fleet_;
   std::unique_ptr<FleetProfiles> profiles_;
@@ -694,6 +713,7 @@ class Daemon::Impl {
   SampleHandler sample_handler_;
   AdminHandler admin_handler_;
   TableAdmin table_admin_;
+  FleetAdmin fleet_admin_;
   RetentionTask retention_;
   StoreAdmin store_admin_;
   EventHandler event_handler_;

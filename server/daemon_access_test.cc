@@ -89,6 +89,10 @@ const std::map<std::string, const char*>& Table() {
       {"/wavetune.v1.AdminService/BackUpStore", kAdministers},
       {"/wavetune.v1.AdminService/CheckStore", kAdministers},
       {"/wavetune.v1.AdminService/CompactStore", kAdministers},
+      {"/wavetune.v1.AdminService/PublishToFleet", kAdministers},
+      {"/wavetune.v1.AdminService/FreezeInFleet", kAdministers},
+      {"/wavetune.v1.AdminService/UnfreezeInFleet", kAdministers},
+      {"/wavetune.v1.AdminService/RollBackFleet", kAdministers},
       {"/grpc.health.v1.Health/Check", kAnybody},
       {"/grpc.health.v1.Health/Watch", kAnybody},
   };

@@ -24,6 +24,7 @@
 #include "server/daemon.h"
 #include "server/jobs/fake_profiling.h"
 #include "server/store/fake_event_store.h"
+#include "server/store/fake_fleet_head_store.h"
 #include "server/store/fake_stores.h"
 #include "server/store/fake_usage_store.h"
 #include "server/store/fake_workload_store.h"
@@ -57,6 +58,7 @@ class DaemonFixture : public ::testing::Test {
     stores.usage = &usage_;
     stores.workloads = &workloads_;
     stores.events = &events_;
+    stores.fleet_heads = &fleet_heads_;
     return stores;
   }
   void StartDaemon() { StartDaemon(Options()); }
@@ -168,6 +170,7 @@ class DaemonFixture : public ::testing::Test {
   FakeUsageStore usage_;
   FakeWorkloadStore workloads_;
   FakeEventStore events_;
+  FakeFleetHeadStore fleet_heads_;
   std::unique_ptr<Daemon> daemon_;
 };
 

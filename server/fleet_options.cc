@@ -148,6 +148,11 @@ absl::StatusOr<Fleet> OpenFleet(const FleetArguments& arguments) {
   return fleet;
 }
 
+absl::StatusOr<FleetTrust> ReadFleetTrust(const FleetArguments& arguments) {
+  if (arguments.url.empty() || arguments.trust.empty()) return FleetTrust();
+  return FleetTrust::Read(arguments.trust);
+}
+
 absl::Status CheckFleet(const FleetArguments& arguments) {
   if (arguments.url.empty()) {
     return Together(arguments.trust.empty() && arguments.key.empty() &&

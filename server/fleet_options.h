@@ -44,6 +44,10 @@ struct Fleet {
 // for etcd.
 absl::StatusOr<Fleet> OpenFleet(const FleetArguments& arguments);
 
+// Reads the list of trusted keys again; one that believes nobody without a
+// fleet. Errors: as FleetTrust::Read.
+absl::StatusOr<FleetTrust> ReadFleetTrust(const FleetArguments& arguments);
+
 // Returns what OpenFleet would, without asking etcd for anything.
 absl::Status CheckFleet(const FleetArguments& arguments);
 

@@ -47,7 +47,8 @@ constexpr char kNoStore[] = "give --store: there is no HOME";
 const std::vector<std::string>& Reloadable() {
   static const std::vector<std::string> names = {
       "log-level",   "log-format",  "budget",        "even-if-busy",
-      "generations", "auto-refine", "refine-budget", "refine-interval-hours"};
+      "generations", "auto-refine", "refine-budget", "refine-interval-hours",
+      "fleet-trust"};
   return names;
 }
 
@@ -62,9 +63,10 @@ An option that is not on the command line is the environment's WAVETUNE_<OPTION>
 --config. The units use /etc/wavetune/wavetune.conf.
 
 Signals: TERM and INT stop it (a start at once, else in order; a second one at
-once); HUP has it read the kernel folders and the configuration again. Of this
-log-level, log-format, budget, even-if-busy, generations and what begins with
-auto-refine or refine- change at once, the rest at the next start: the log says so.
+once); HUP has it read the kernel folders, the file of --fleet-trust and the
+configuration again. Of this log-level, log-format, budget, even-if-busy,
+generations, fleet-trust and what begins with auto-refine or refine- change at
+once, the rest at the next start: the log says so.
 
 Exit codes: 0 stopped on request, 1 failed, 2 wrong usage.
 
@@ -314,7 +316,8 @@ class Reloads {
   absl::StatusOr<std::string> Reload(Daemon& daemon) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Invocation> now,
                      ReadAgain(argc_, argv_));
-    ASSIGN_OR_RETURN(const DaemonOptions options, OptionsOf(now->arguments));
+    ASSIGN_OR_RETURN(DaemonOptions options, OptionsOf(now->arguments));
+    ASSIGN_OR_RETURN(options.fleet.trust, ReadFleetTrust(now->arguments.fleet));
     daemon.Change(options);
     now->UseLogOptions();
     std::map<std::string, std::string> values = now->sources->Values();

@@ -1,7 +1,10 @@
 // wavetune fleet ...
+#include <chrono>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
@@ -12,8 +15,23 @@
 namespace wavetune::cli {
 namespace {
 
+// How long a rollback may take to serve on the node that ordered it.
+constexpr int kServesLooks = 100;
+constexpr std::chrono::milliseconds kServesLook{100};
+
 struct FleetOptions {
   bool fail_behind = false;
+  std::string kernel;
+  std::string device;
+  std::string digest;
+  std::string reason;
+
+  v1::FleetPlace place() const {
+    v1::FleetPlace place;
+    place.set_kernel(kernel);
+    place.set_device_uuid(device);
+    return place;
+  }
 };
 
 void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
@@ -72,6 +90,12 @@ void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
   table.Print(out,
               "no tables: nothing was published for a device of this "
               "node, wavetune reprofile does");
+  for (const v1::FleetHeadStatus& head : fleet.heads()) {
+    if (head.frozen().empty()) continue;
+    out << "kernel " << head.kernel() << " of class " << head.fleet_class()
+        << " is " << head.frozen() << "; wavetune fleet unfreeze "
+        << head.kernel() << " ends it\n";
+  }
 }
 
 std::string TablesText(const v1::FleetSpread& spread) {
@@ -141,6 +165,164 @@ absl::Status RunFleetStatus(CommandContext& context,
   return absl::OkStatus();
 }
 
+// What is the fleet's now.
+template <typename Response>
+std::string NameOf(const std::string& kernel, const Response& response) {
+  return absl::StrCat("table ", ShortDigest(response.digest()), " of kernel ",
+                      kernel, " is the fleet's for class ",
+                      response.fleet_class(), ", epoch ", response.epoch());
+}
+
+absl::Status RunPublish(CommandContext& context, const FleetOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::PublishToFleetRequest request;
+  *request.mutable_place() = options.place();
+  request.set_reason(options.reason);
+  ASSIGN_OR_RETURN(const v1::PublishToFleetResponse response,
+                   daemon.fleet->Publish(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+  } else {
+    *context.out << NameOf(options.kernel, response)
+                 << ": every node of the class follows\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunFreeze(CommandContext& context, const FleetOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::FreezeInFleetRequest request;
+  *request.mutable_place() = options.place();
+  request.set_reason(options.reason);
+  ASSIGN_OR_RETURN(const v1::FreezeInFleetResponse response,
+                   daemon.fleet->Freeze(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+  } else {
+    *context.out << "the fleet's table of kernel " << options.kernel
+                 << " is frozen: jobs go on, but none moves it until wavetune "
+                    "fleet unfreeze "
+                 << options.kernel << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunUnfreeze(CommandContext& context, const FleetOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::UnfreezeInFleetRequest request;
+  *request.mutable_place() = options.place();
+  ASSIGN_OR_RETURN(const v1::UnfreezeInFleetResponse response,
+                   daemon.fleet->Unfreeze(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+  } else {
+    *context.out << "the fleet's table of kernel " << options.kernel
+                 << " is not frozen any more: what jobs promoted meanwhile is "
+                    "published now\n";
+  }
+  return absl::OkStatus();
+}
+
+// Waits until this node has taken what it ordered. Errors: DEADLINE_EXCEEDED
+// with why it has not.
+absl::Status AwaitHead(StatusReader& status, const std::string& kernel,
+                       const v1::RollBackFleetResponse& ordered) {
+  std::string behind;
+  for (int look = 0; look < kServesLooks; ++look) {
+    if (look > 0) SystemClock().Sleep(kServesLook);
+    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet, status.GetFleet());
+    for (const v1::FleetHeadStatus& head : fleet.heads()) {
+      if (head.kernel() != kernel ||
+          head.fleet_class() != ordered.fleet_class())
+        continue;
+      behind = head.behind();
+      if (head.epoch() >= ordered.epoch() && behind.empty())
+        return absl::OkStatus();
+    }
+  }
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the fleet has it, and this node does not serve it yet",
+      behind.empty() ? "" : ": ", behind, ": see wavetune fleet status"));
+}
+
+absl::Status RunRollBack(CommandContext& context, const FleetOptions& options) {
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  v1::RollBackFleetRequest request;
+  *request.mutable_place() = options.place();
+  request.set_digest(options.digest);
+  request.set_reason(options.reason);
+  ASSIGN_OR_RETURN(const v1::RollBackFleetResponse response,
+                   daemon.fleet->RollBackFleet(request));
+  if (context.json) {
+    PrintJson(*context.out, ToJson(response));
+  } else {
+    *context.out << NameOf(options.kernel, response)
+                 << ", and frozen: jobs go on, but none moves it until "
+                    "wavetune fleet unfreeze "
+                 << options.kernel << "\n";
+  }
+  RETURN_IF_ERROR(AwaitHead(*daemon.status, options.kernel, response));
+  if (!context.json)
+    *context.out << "it serves here; every node of the class follows\n";
+  return absl::OkStatus();
+}
+
+void AddPlace(CLI::App* command, const std::shared_ptr<FleetOptions>& options) {
+  command->add_option("KERNEL", options->kernel, "Kernel")->required();
+  command->add_option("--device", options->device,
+                      "UUID of a device of the class, where the devices of "
+                      "this node are of several");
+}
+
+void AddReason(CLI::App* command,
+               const std::shared_ptr<FleetOptions>& options) {
+  command->add_option("--reason,--why", options->reason, "Why; kept and shown");
+}
+
+void AddFleetControls(CommandRegistry& registry, CLI::App* fleet,
+                      const std::shared_ptr<FleetOptions>& options) {
+  CLI::App* const publish = registry.Add(
+      fleet, "publish",
+      "Makes what serves here the fleet's table, also where it was imported, "
+      "shipped or rolled back to",
+      {"wavetune fleet publish gemm_f32",
+       "wavetune fleet publish gemm_f32 --device GPU-1 --reason 'from the "
+       "lab'"},
+      [options](CommandContext& context) {
+        return RunPublish(context, *options);
+      });
+  AddPlace(publish, options);
+  AddReason(publish, options);
+  CLI::App* const freeze = registry.Add(
+      fleet, "freeze",
+      "Keeps the fleet's table of a kernel: no node publishes another",
+      {"wavetune fleet freeze gemm_f32 --reason 'release week'"},
+      [options](CommandContext& context) {
+        return RunFreeze(context, *options);
+      });
+  AddPlace(freeze, options);
+  AddReason(freeze, options);
+  CLI::App* const unfreeze = registry.Add(
+      fleet, "unfreeze", "Ends a freeze, also that of a rollback",
+      {"wavetune fleet unfreeze gemm_f32"}, [options](CommandContext& context) {
+        return RunUnfreeze(context, *options);
+      });
+  AddPlace(unfreeze, options);
+  CLI::App* const rollback = registry.Add(
+      fleet, "rollback",
+      "Makes an earlier table serve on every node of the class, and freezes it",
+      {"wavetune fleet rollback gemm_f32 --reason 'slower in production'",
+       "wavetune fleet rollback gemm_f32 --to 3f9a04c1d2e5"},
+      [options](CommandContext& context) {
+        return RunRollBack(context, *options);
+      });
+  AddPlace(rollback, options);
+  rollback->add_option("--to", options->digest,
+                       "Digest, or its first digits, of a table in this "
+                       "node's history; default: what the class served before");
+  AddReason(rollback, options);
+}
+
 }  // namespace
 
 void AddFleetCommands(CommandRegistry& registry) {
@@ -163,6 +345,7 @@ void AddFleetCommands(CommandRegistry& registry) {
   status->add_flag("--fail-behind", options->fail_behind,
                    "Exit code 1 where the registry is out of reach or a "
                    "kernel is behind");
+  AddFleetControls(registry, fleet, options);
 }
 
 }  // namespace wavetune::cli

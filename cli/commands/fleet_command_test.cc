@@ -90,5 +90,59 @@ TEST_F(FleetCommandTest, ShowsWhoProfiles) {
                                 HasSubstr("node-3: the GPU is hot")));
 }
 
+TEST_F(FleetCommandTest, PublishesFreezesAndUnfreezes) {
+  daemon_->published.set_fleet_class("0123456789abcdef");
+  daemon_->published.set_digest(std::string(64, 'd'));
+  daemon_->published.set_epoch(8);
+  EXPECT_EQ(Run({"fleet", "publish", "gemm_f32", "--device", "GPU-1",
+                 "--reason", "from the lab"}),
+            kExitOk);
+  EXPECT_EQ(daemon_->publish_request.place().kernel(), "gemm_f32");
+  EXPECT_EQ(daemon_->publish_request.place().device_uuid(), "GPU-1");
+  EXPECT_EQ(daemon_->publish_request.reason(), "from the lab");
+  EXPECT_THAT(out_.str(),
+              HasSubstr("table dddddddddddddddd of kernel gemm_f32 is the "
+                        "fleet's for class 0123456789abcdef, epoch 8"));
+  EXPECT_EQ(Run({"fleet", "freeze", "gemm_f32", "--why", "release week"}),
+            kExitOk);
+  EXPECT_EQ(daemon_->freeze_request.place().kernel(), "gemm_f32");
+  EXPECT_EQ(daemon_->freeze_request.reason(), "release week");
+  EXPECT_THAT(out_.str(), HasSubstr("is frozen"));
+  EXPECT_EQ(Run({"fleet", "unfreeze", "gemm_f32"}), kExitOk);
+  EXPECT_EQ(daemon_->unfreeze_request.place().kernel(), "gemm_f32");
+  v1::FleetHeadStatus& head = *daemon_->fleet.add_heads();
+  daemon_->fleet.set_node("node-1");
+  head.set_kernel("gemm_f32");
+  head.set_frozen("frozen by user 0 on node node-2: release week");
+  EXPECT_EQ(Run({"fleet", "status"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("frozen by user 0 on node node-2: release week"),
+                    HasSubstr("wavetune fleet unfreeze gemm_f32")));
+}
+
+TEST_F(FleetCommandTest, RollsBackAndWaitsUntilItServesHere) {
+  daemon_->fleet_rolled_back.set_fleet_class("0123456789abcdef");
+  daemon_->fleet_rolled_back.set_digest(std::string(64, 'c'));
+  daemon_->fleet_rolled_back.set_epoch(9);
+  v1::FleetHeadStatus& head = *daemon_->fleet.add_heads();
+  head.set_kernel("gemm_f32");
+  head.set_fleet_class("0123456789abcdef");
+  head.set_epoch(9);
+  EXPECT_EQ(Run({"fleet", "rollback", "gemm_f32", "--to", "cccccccc",
+                 "--reason", "slower"}),
+            kExitOk);
+  EXPECT_EQ(daemon_->fleet_rollback_request.digest(), "cccccccc");
+  EXPECT_EQ(daemon_->fleet_rollback_request.reason(), "slower");
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("epoch 9, and frozen"), HasSubstr("serves here"),
+                    HasSubstr("wavetune fleet unfreeze gemm_f32")));
+  daemon_->error = absl::FailedPreconditionError("is frozen by user 0");
+  for (const std::string command : {"publish", "freeze", "rollback"}) {
+    EXPECT_EQ(Run({"fleet", command, "gemm_f32"}), kExitFailed);
+    EXPECT_THAT(err_.str(), HasSubstr("frozen by user 0"));
+    EXPECT_EQ(Run({"fleet", command}), kExitUsage);
+  }
+}
+
 }  // namespace
 }  // namespace wavetune::cli

@@ -32,12 +32,18 @@ std::string AfterColon(const std::string& text) {
   return text.empty() ? "" : absl::StrCat(": ", text);
 }
 
+// Users are numbers; a node of the fleet has a name.
+bool IsNumber(const std::string& text) {
+  return !text.empty() &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 EventRecord Promoted(const TableRecord& table) {
   if (table.how == PromotionKind::kRolledBack) {
     EventRecord event = AboutTable(EventKind::kRolledBack, table);
-    event.text =
-        absl::StrCat(NameOf(table), " serves again, rolled back by user ",
-                     table.by, AfterColon(table.why));
+    event.text = absl::StrCat(NameOf(table), " serves again, rolled back by ",
+                              IsNumber(table.by) ? "user " : "node ", table.by,
+                              AfterColon(table.why));
     return event;
   }
   if (table.how == PromotionKind::kImported) {

@@ -89,6 +89,13 @@ absl::Status CheckBeside(const TableRecord& serving,
       serving.key.kernel));
 }
 
+// A profile of another node, or an operator's choice for all: it may take the
+// place of one that was found wrong, as a profile here would.
+bool IsOfFleet(const TableRecord& record) {
+  return record.how == PromotionKind::kFleet ||
+         record.how == PromotionKind::kRolledBack;
+}
+
 absl::Status CheckImport(const TableSnapshot& serving,
                          const TableRecord& record) {
   if (const PinRecord* const pin =
@@ -98,7 +105,8 @@ absl::Status CheckImport(const TableSnapshot& serving,
   for (const ServingTable& withdrawn : serving.withdrawn) {
     const TableRecord& wrong = withdrawn.record;
     if (!IsSameKernel(wrong.key, record.key) ||
-        wrong.key.fingerprint != record.key.fingerprint) {
+        wrong.key.fingerprint != record.key.fingerprint ||
+        (IsOfFleet(record) && wrong.digest != record.digest)) {
       continue;
     }
     return absl::FailedPreconditionError(absl::StrCat(

@@ -30,6 +30,7 @@ v1::FleetHeadContent ToProto(const FleetHead& head) {
   content.set_node(head.node);
   content.set_published_at_us(head.published_at_us);
   content.set_why(head.why);
+  content.set_rolled_back(head.rolled_back);
   return content;
 }
 
@@ -44,7 +45,8 @@ FleetHead FromProto(const v1::FleetHeadContent& content) {
           .fit_residual = content.fit_residual(),
           .node = content.node(),
           .published_at_us = content.published_at_us(),
-          .why = content.why()};
+          .why = content.why(),
+          .rolled_back = content.rolled_back()};
 }
 
 }  // namespace
@@ -75,6 +77,13 @@ std::string BlobsPrefix(const ProfileKey& key) {
 
 std::string BlobKey(const ProfileKey& key, absl::string_view digest) {
   return BlobsPrefix(key) + std::string(digest);
+}
+
+HeadPlace PlaceOf(absl::string_view head_key) {
+  const size_t begin = head_key.find('/') + 1;
+  const size_t end = head_key.find('/', begin);
+  return {std::string(head_key.substr(begin, end - begin)),
+          std::string(head_key.substr(end + 1))};
 }
 
 std::string SignHead(const FleetHead& head, const SigningKey& key) {

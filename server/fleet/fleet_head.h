@@ -34,6 +34,7 @@ struct FleetHead {
   std::string node;             // That published it.
   int64_t published_at_us = 0;  // Since the Unix epoch, by that node's clock.
   std::string why;              // For people.
+  bool rolled_back = false;     // An operator went back to it.
 
   friend bool operator==(const FleetHead&, const FleetHead&) = default;
 };
@@ -60,6 +61,13 @@ std::string HeadsPrefix(absl::string_view fleet_class);
 std::string HeadKey(const ProfileKey& key);
 std::string BlobsPrefix(const ProfileKey& key);
 std::string BlobKey(const ProfileKey& key, absl::string_view digest);
+
+// Class and kernel of a head's key.
+struct HeadPlace {
+  std::string fleet_class;
+  std::string kernel;
+};
+HeadPlace PlaceOf(absl::string_view head_key);
 
 // Returns the bytes of a signed head. Cannot fail.
 std::string SignHead(const FleetHead& head, const SigningKey& key);

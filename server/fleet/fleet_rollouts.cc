@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_orders.h"
 #include "server/fleet/fleet_profile.h"
 #include "server/fleet/fleet_rollout.h"
 
@@ -103,7 +104,10 @@ absl::Status FleetRollouts::Finish(const Rollout& rollout) {
                .value = rollout.rollout.head,
                .expected = rollout.rollout.head_revision},
               {.key = RolloutPlace(key), .expected = rollout.revision},
-              {.key = DriverPlace(key)}});
+              {.key = DriverPlace(key)},
+              // Frozen meanwhile, it waits.
+              FreezeAbsent(FleetClass(key.silicon_key, key.environment_key),
+                           key.kernel)});
   if (done.ok()) {
     Tell(false, rollout, "is the fleet's: its rollout is done");
     return done;

@@ -19,17 +19,6 @@ constexpr std::chrono::milliseconds kLongestWait{60000};
 // Clocks of a cluster that differ so much are worth a word.
 constexpr std::chrono::minutes kClockSlack{5};
 
-// Class and kernel of a head's key.
-struct HeadPlace {
-  std::string fleet_class;
-  std::string kernel;
-};
-HeadPlace PlaceOf(const std::string& key) {
-  const size_t begin = key.find('/') + 1;
-  const size_t end = key.find('/', begin);
-  return {key.substr(begin, end - begin), key.substr(end + 1)};
-}
-
 // 0: there is none.
 int64_t RevisionOf(const std::optional<FleetEntry>& entry) {
   return entry ? entry->revision : 0;
@@ -108,6 +97,8 @@ void FleetTables::Run() {
       for (const auto& [key, record] : own) heads_.try_emplace(key);
       for (const auto& [key, state] : heads_) keys.push_back(key);
     }
+    ObeyWithdrawals();
+    TellWithdrawals();
     // What falls due while others are settled has its turn at once.
     const Time began = steady_clock::now();
     for (const std::string& key : keys) Settle(key, own);
@@ -131,9 +122,13 @@ void FleetTables::WatchClasses() {
       if (stopping_) return;
       if (!classes_.try_emplace(fleet_class).second) continue;
     }
-    auto watch = options_.registry->Watch(
+    auto heads = options_.registry->Watch(
         HeadsPrefix(fleet_class), [this, fleet_class](const FleetNews& news) {
-          OnNews(fleet_class, news);
+          OnNews(fleet_class, news, &FleetTables::TakeHeads);
+        });
+    auto orders = options_.registry->Watch(
+        OrdersPrefix(fleet_class), [this, fleet_class](const FleetNews& news) {
+          OnNews(fleet_class, news, &FleetTables::TakeOrders);
         });
     auto rollouts =
         options_.registry->Watch(RolloutsPrefix(fleet_class),
@@ -141,18 +136,20 @@ void FleetTables::WatchClasses() {
                                    TakeRollouts(fleet_class, news);
                                  });
     const std::lock_guard lock(mutex_);
-    classes_[fleet_class].watch = std::move(watch);
+    classes_[fleet_class].heads = std::move(heads);
+    classes_[fleet_class].orders = std::move(orders);
     classes_[fleet_class].rollouts = std::move(rollouts);
   }
 }
 
-void FleetTables::OnNews(const std::string& fleet_class,
-                         const FleetNews& news) {
+void FleetTables::OnNews(const std::string& fleet_class, const FleetNews& news,
+                         void (FleetTables::*take)(const std::string&,
+                                                   const FleetNews&)) {
   std::string before;
   {
     const std::lock_guard lock(mutex_);
     before = std::exchange(outage_, std::string(news.status.message()));
-    if (news.status.ok()) TakeNews(fleet_class, news);
+    if (news.status.ok()) (this->*take)(fleet_class, news);
     awake_ = true;
   }
   changed_.notify_all();
@@ -165,17 +162,24 @@ void FleetTables::OnNews(const std::string& fleet_class,
   }
 }
 
-void FleetTables::TakeNews(const std::string& fleet_class,
-                           const FleetNews& news) {
+size_t FleetTables::ForEachOf(const std::string& fleet_class,
+                              const std::function<void(State&)>& change) {
   const std::string prefix = HeadsPrefix(fleet_class);
-  const auto first = heads_.lower_bound(prefix);
-  size_t heads = 0;
-  if (news.whole) classes_[fleet_class].listed = true;
-  for (auto it = first; it != heads_.end() && it->first.starts_with(prefix);
-       ++it) {
-    ++heads;
-    if (news.whole) it->second.registered = std::nullopt;
+  size_t states = 0;
+  for (auto it = heads_.lower_bound(prefix);
+       it != heads_.end() && it->first.starts_with(prefix); ++it) {
+    ++states;
+    change(it->second);
   }
+  return states;
+}
+
+void FleetTables::TakeHeads(const std::string& fleet_class,
+                            const FleetNews& news) {
+  if (news.whole) classes_[fleet_class].heads_listed = true;
+  size_t heads = ForEachOf(fleet_class, [&](State& state) {
+    if (news.whole) state.registered = std::nullopt;
+  });
   for (const FleetNews::Entry& one : news.entries) {
     if (!heads_.contains(one.entry.key) && ++heads > kMostHeads) break;
     State& state = heads_[one.entry.key];
@@ -229,9 +233,13 @@ FleetTables::Judgement FleetTables::JudgementOf(
   return judged;
 }
 
-void FleetTables::Judge(const std::string& key, State& state) {
-  if (state.judged.revision == RevisionOf(state.registered)) return;
+void FleetTables::Judge(const std::string& key, State& state,
+                        uint64_t trust_list) {
+  if (state.judged.revision == RevisionOf(state.registered) &&
+      state.judged.trust_list == trust_list)
+    return;
   state.judged = JudgementOf(key, state.registered);
+  state.judged.trust_list = trust_list;
   {
     const std::lock_guard lock(mutex_);
     heads_[key].judged = state.judged;
@@ -244,23 +252,28 @@ void FleetTables::Judge(const std::string& key, State& state) {
 
 void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   State state;
+  uint64_t trust_list = 0;
   const Time now = steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     const auto watched = classes_.find(PlaceOf(key).fleet_class);
     // What the registry has is not known: nothing is done about a guess.
     if (stopping_ || !outage_.empty() || watched == classes_.end() ||
-        !watched->second.listed)
+        !watched->second.listed())
       return;
     state = heads_[key];
+    trust_list = trust_lists_;
   }
   if (now < state.retry_at) return;
-  Judge(key, state);
-  JudgeTrial(key, state);
+  Judge(key, state, trust_list);
+  JudgeTrial(key, state, trust_list);
   const auto own = own_tables.find(key);
+  const std::optional<FleetWithdrawal> withdrawn =
+      state.judged.head ? WithdrawalOf(state, state.judged.head->head.digest)
+                        : std::nullopt;
   HeadFacts facts{
       .verdict = state.judged.verdict,
-      .unusable = state.judged.unusable,
+      .unusable = state.judged.unusable || withdrawn.has_value(),
       .own = own != own_tables.end() &&
              (!state.accepted || own->second.epoch > state.stored.table_epoch)};
   if (state.judged.head) facts.registered = state.judged.head->head;
@@ -270,6 +283,20 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
       own->second.digest == state.trial.judged.head->head.digest)
     facts.own = false;  // Its rollout publishes it.
   const FleetStep step = NextFleetStep(facts);
+  if (withdrawn.has_value() && step != FleetStep::kPublish &&
+      step != FleetStep::kTry) {
+    SetBehind(key, absl::StrCat(
+                       "the fleet's table was withdrawn: ", TextOf(*withdrawn),
+                       ". Profile it: wavetune reprofile"));
+    return;
+  }
+  if (step == FleetStep::kPublish && state.frozen) {
+    SetBehind(
+        key, absl::StrCat("a table of this node's own serves, and the "
+                          "fleet's is ",
+                          TextOf(*state.frozen), " (wavetune fleet unfreeze)"));
+    return;
+  }
   if (step == FleetStep::kNothing) {
     if (state.judged.verdict == HeadVerdict::kGood ||
         state.judged.verdict == HeadVerdict::kNone)
@@ -369,7 +396,8 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
   }
   ASSIGN_OR_RETURN(TableRecord record,
                    options_.admission->RecordOf(content, head.key));
-  record.how = PromotionKind::kFleet;
+  record.how =
+      head.rolled_back ? PromotionKind::kRolledBack : PromotionKind::kFleet;
   record.by = judged.signer;
   record.why = head.why;
   record.compiler = head.compiler;
@@ -464,7 +492,7 @@ absl::StatusOr<std::vector<FleetWrite>> FleetTables::PayloadWrites(
       there = Sha256Hex(blob.value) == head.digest;
     } else if (kept < kPayloadsKept) {
       ++kept;
-    } else if (writes.size() + 2 < FleetRegistry::kMaxWrites) {
+    } else if (writes.size() + 3 < FleetRegistry::kMaxWrites) {
       writes.push_back({.key = blob.key, .value = std::nullopt});
     }
   }
@@ -493,9 +521,10 @@ void FleetTables::SetRegistered(State& now, const State& before,
 }
 
 absl::Status FleetTables::Write(const std::string& key, const State& state,
-                                const FleetHead& head,
-                                const std::string& bytes) {
+                                const FleetHead& head, const std::string& bytes,
+                                std::optional<FleetWrite> order) {
   ASSIGN_OR_RETURN(std::vector<FleetWrite> writes, PayloadWrites(state, head));
+  if (order) writes.push_back(*std::move(order));
   writes.push_back(
       {.key = key, .value = bytes, .expected = RevisionOf(state.registered)});
   const auto revision = options_.registry->Commit(writes);
@@ -507,38 +536,49 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
   return absl::OkStatus();
 }
 
-absl::Status FleetTables::Publish(const std::string& key, const State& state,
-                                  const HeadFacts& facts,
-                                  const TableRecord& own) {
+absl::StatusOr<FleetTables::NewHead> FleetTables::MakeHead(
+    const TableRecord& table, const HeadFacts& facts, const std::string& why,
+    bool rolled_back) const {
   if (!options_.key) {
     return absl::FailedPreconditionError(
-        "a table of this node's own serves, and it has no key to publish it "
-        "with (--fleet-key)");
+        "this node has no key to publish a table with (--fleet-key)");
   }
-  const FleetHead head{.fleet = options_.fleet,
-                       .key = own.key,
-                       .digest = own.digest,
-                       .epoch = NextFleetEpoch(facts),
-                       .carried_from = own.carried_from,
-                       .compiler = own.compiler,
-                       .fit_residual = own.fit_residual,
-                       .node = options_.node,
-                       .published_at_us = options_.clock->NowUs(),
-                       .why = own.why};
-  if (head.epoch > kMostFleetEpoch) {
+  NewHead made{.head = {{.fleet = options_.fleet,
+                         .key = table.key,
+                         .digest = table.digest,
+                         .epoch = NextFleetEpoch(facts),
+                         .carried_from = table.carried_from,
+                         .compiler = table.compiler,
+                         .fit_residual = table.fit_residual,
+                         .node = options_.node,
+                         .published_at_us = options_.clock->NowUs(),
+                         .why = why,
+                         .rolled_back = rolled_back},
+                        options_.key->public_key()}};
+  if (made.head.head.epoch > kMostFleetEpoch) {
     return absl::FailedPreconditionError(
         "the fleet's head has the last epoch that there is: somebody's key was "
         "misused; revoke it (docs/fleet.md)");
   }
-  const SignedHead signed_head{head, options_.key->public_key()};
   // Who is not trusted here would publish what this node itself refuses.
-  RETURN_IF_ERROR(options_.trust.Check(signed_head).status());
-  const std::string bytes = SignHead(head, *options_.key);
+  RETURN_IF_ERROR(options_.trust.Check(made.head).status());
+  made.bytes = SignHead(made.head.head, *options_.key);
+  return made;
+}
+
+absl::Status FleetTables::Publish(const std::string& key, const State& state,
+                                  const HeadFacts& facts,
+                                  const TableRecord& own) {
+  ASSIGN_OR_RETURN(const NewHead made,
+                   MakeHead(own, facts, own.why, /*rolled_back=*/false));
   const RolloutPlan plan = options_.rollout_of(own.key, own.digest);
-  if (!plan.stages.empty()) return BeginRollout(key, state, head, bytes, plan);
-  RETURN_IF_ERROR(Write(key, state, head, bytes));
+  if (!plan.stages.empty())
+    return BeginRollout(key, state, made.head.head, made.bytes, plan);
+  const HeadPlace place = PlaceOf(key);
+  RETURN_IF_ERROR(Write(key, state, made.head.head, made.bytes,
+                        FreezeAbsent(place.fleet_class, place.kernel)));
   Count(&Counts::published);
-  return Accept(key, signed_head, {bytes, own.epoch});
+  return Accept(key, made.head, {made.bytes, own.epoch});
 }
 
 absl::Status FleetTables::Restore(const std::string& key, const State& state) {
@@ -562,6 +602,8 @@ absl::Status FleetTables::Restore(const std::string& key, const State& state) {
 
 absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
                                  const StoredFleetHead& stored) {
+  // A reload may have revoked it meanwhile.
+  RETURN_IF_ERROR(options_.trust.Check(head).status());
   RETURN_IF_ERROR(options_.accepted->Put(key, stored));
   const std::lock_guard lock(mutex_);
   State& state = heads_[key];
@@ -578,12 +620,15 @@ absl::StatusOr<std::string> FleetTables::HeadOf(const ProfileKey& key) {
   const auto watched = classes_.find(PlaceOf(place).fleet_class);
   const auto unknown =
       absl::UnavailableError("what the fleet serves is not known here yet");
-  if (!outage_.empty() || watched == classes_.end() || !watched->second.listed)
+  if (!outage_.empty() || watched == classes_.end() ||
+      !watched->second.listed())
     return unknown;
   const auto found = heads_.find(place);
   if (found == heads_.end() || !found->second.registered) return "";
   const State& state = found->second;
-  if (state.judged.revision != state.registered->revision) return unknown;
+  if (state.judged.revision != state.registered->revision ||
+      state.judged.trust_list != trust_lists_)
+    return unknown;
   if (!state.judged.head ||
       state.judged.head->head.key.fingerprint != key.fingerprint)
     return "";
@@ -593,6 +638,24 @@ absl::StatusOr<std::string> FleetTables::HeadOf(const ProfileKey& key) {
 bool FleetTables::Serves(const ProfileKey& key,
                          const std::string& digest) const {
   return ServingOf({.key = key, .digest = digest}).has_value();
+}
+
+void FleetTables::JudgeAnew() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++trust_lists_;
+    for (auto& [key, state] : heads_) {
+      state.calm_until = steady_clock::now() + RandomWait();
+      state.retry_at = {};
+      state.backoff.reset();
+      if (!state.accepted || options_.trust.Check(*state.accepted).ok())
+        continue;
+      state.accepted.reset();
+      state.stored = {};
+    }
+    awake_ = true;
+  }
+  changed_.notify_all();
 }
 
 FleetView FleetTables::View() {
@@ -605,6 +668,7 @@ FleetView FleetTables::View() {
     FleetView::Standing standing{.fleet_class = place.fleet_class,
                                  .kernel = place.kernel,
                                  .behind = state.behind};
+    if (state.frozen) standing.frozen = TextOf(*state.frozen);
     if (state.accepted) {
       standing.accepted = state.accepted->head;
       if (standing.behind.empty() && !ServingOf(*standing.accepted)) {

@@ -13,6 +13,8 @@
 //   commit that expects the head that was there. Whoever loses adopts the
 //   winner; its own table stays a candidate.
 // - It gives a newer head back to a registry that has lost it.
+// - It moves no head that is frozen, and serves no table that a node of the
+//   class found wrong (fleet_orders.h); what it finds wrong itself it tells.
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_TABLES_H_
@@ -41,6 +43,7 @@
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_orders.h"
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_rollout.h"
 #include "server/fleet/fleet_step.h"
@@ -58,6 +61,8 @@ class FleetTables {
   // Payloads of a head that stay in the registry: its own, and those before it
   // for who is late and for a rollback. Whoever writes a head deletes the rest.
   static constexpr size_t kPayloadsKept = 3;
+  // Of one kernel.
+  static constexpr size_t kMostWithdrawals = 100;
 
   // Pointers outlive the object.
   struct Options {
@@ -113,6 +118,11 @@ class FleetTables {
   // Stops the registry, too. The catalog may still tell of changes.
   void Stop();
 
+  // The list of trusted keys was replaced (FleetTrust::Replace): what the
+  // registry has is judged anew, and what counts no more is as if it had never
+  // been accepted. What serves stays until something takes its place.
+  void JudgeAnew();
+
   FleetView View();
 
   // Returns the digest of the head that the registry has for a class, kernel
@@ -124,13 +134,40 @@ class FleetTables {
   // Whether this node serves a table for its devices of that key.
   bool Serves(const ProfileKey& key, const std::string& digest) const;
 
+  // What an operator has the fleet serve.
+  struct Order {
+    TableRecord table;  // Of this node's store; its key's class is the class.
+    std::string by;     // Who wants it, and why; for people.
+    std::string why;
+    // It served before: it is frozen with the same commit, so that no job puts
+    // the one after it back.
+    bool rolled_back = false;
+  };
+  // Makes a table the fleet's, with the next epoch; every node of the class
+  // follows, this one too. Returns the head. Errors: FAILED_PRECONDITION
+  // without a key, where it is frozen, was withdrawn, or where the head is of a
+  // key that this node does not know; PERMISSION_DENIED where this node's key
+  // may not sign; ALREADY_EXISTS where it is the fleet's; ABORTED where another
+  // node was ahead; the registry's.
+  absl::StatusOr<FleetHead> Publish(const Order& order);
+
+  // Has nobody move the head of a kernel, whatever jobs find. Errors:
+  // ALREADY_EXISTS where it is frozen; the registry's.
+  absl::Status Freeze(const std::string& fleet_class, const std::string& kernel,
+                      const std::string& by, const std::string& why);
+  // Errors: NOT_FOUND where it is not frozen; ABORTED where somebody changed it
+  // meanwhile; the registry's.
+  absl::Status Unfreeze(const std::string& fleet_class,
+                        const std::string& kernel);
+
  private:
   using Counts = FleetView::Counts;
   using Time = std::chrono::steady_clock::time_point;
 
   // What an entry of the registry is, as far as it was looked at.
   struct Judgement {
-    int64_t revision = 0;  // Of the entry; 0: there was none.
+    int64_t revision = 0;     // Of the entry; 0: there was none.
+    uint64_t trust_list = 0;  // By which list of trusted keys.
     HeadVerdict verdict = HeadVerdict::kNone;
     std::optional<SignedHead> head;  // Where it is good.
     std::string signer;
@@ -157,23 +194,46 @@ class FleetTables {
     std::optional<FleetEntry> rolled_out;  // The rollout that the registry has.
     std::string driver;                    // Who drives it.
     Trial trial;                           // Of that, or of the one before.
+    std::optional<FleetFreeze> frozen;
+    // Whoever signed.
+    std::map<std::string, SignedWithdrawal> withdrawn;  // By digest.
     // When to go on: with what many nodes do at once; with anything.
     Time calm_until{};
     Time retry_at{};
     std::shared_ptr<Backoff> backoff;  // While it fails.
   };
   struct Watched {
-    std::unique_ptr<FleetRegistry::WatchHandle> watch;
+    std::unique_ptr<FleetRegistry::WatchHandle> heads;
+    std::unique_ptr<FleetRegistry::WatchHandle> orders;
     std::unique_ptr<FleetRegistry::WatchHandle> rollouts;
-    bool listed = false;  // What the registry has is known.
+    // What the registry has is known.
+    bool heads_listed = false;
+    bool orders_listed = false;
+    bool listed() const { return heads_listed && orders_listed; }
   };
   using OwnTables = std::map<std::string, TableRecord>;  // By head's key.
 
   void Run();
   // Watches the classes of devices that are known by now.
   void WatchClasses();
-  void OnNews(const std::string& fleet_class, const FleetNews& news);
-  void TakeNews(const std::string& fleet_class, const FleetNews& news);
+  void OnNews(const std::string& fleet_class, const FleetNews& news,
+              void (FleetTables::*take)(const std::string&, const FleetNews&));
+  // Hold mutex_.
+  void TakeHeads(const std::string& fleet_class, const FleetNews& news);
+  void TakeOrders(const std::string& fleet_class, const FleetNews& news);
+  // Calls `change` for each state of a class; returns how many there are.
+  size_t ForEachOf(const std::string& fleet_class,
+                   const std::function<void(State&)>& change);
+  // Errors: that of who signed a withdrawal and may not.
+  absl::StatusOr<FleetWithdrawal> Trusted(const SignedWithdrawal& read) const;
+  // Returns who found a table wrong; nothing where nobody did who may say so.
+  std::optional<FleetWithdrawal> WithdrawalOf(const State& state,
+                                              const std::string& digest) const;
+  // Ends what serves and was found wrong on another node; tells the others
+  // what was found wrong on this one.
+  void ObeyWithdrawals();
+  void TellWithdrawals();
+  absl::Status TellWithdrawal(const TableRecord& record);
   void TakeRollouts(const std::string& fleet_class, const FleetNews& news);
   // The newest of each key that this node measured and that serves.
   OwnTables FindOwnTables() const;
@@ -184,9 +244,9 @@ class FleetTables {
   Judgement JudgementOf(const std::string& key,
                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
-  void Judge(const std::string& key, State& state);
+  void Judge(const std::string& key, State& state, uint64_t trust_list);
   // Judges the registered rollout likewise, and adds it to the facts.
-  void JudgeTrial(const std::string& key, State& state);
+  void JudgeTrial(const std::string& key, State& state, uint64_t trust_list);
   void AddTrial(const State& state, HeadFacts& facts) const;
   void AddTrial(const State& state, FleetView::Standing& standing) const;
   // Whether this node is to serve it, where nothing newer is there.
@@ -209,10 +269,22 @@ class FleetTables {
   absl::Status Publish(const std::string& key, const State& state,
                        const HeadFacts& facts, const TableRecord& own);
   absl::Status Restore(const std::string& key, const State& state);
-  // Commits a head with its payload, where the registry lacks that, and deletes
-  // payloads that are of no use any more.
+  // Returns a head of this node, signed. Errors: FAILED_PRECONDITION without a
+  // key, and for an epoch that is too late; PERMISSION_DENIED where this node
+  // itself would refuse it.
+  struct NewHead {
+    SignedHead head;
+    std::string bytes;
+  };
+  absl::StatusOr<NewHead> MakeHead(const TableRecord& table,
+                                   const HeadFacts& facts,
+                                   const std::string& why,
+                                   bool rolled_back) const;
+  // Commits a head with its payload, where the registry lacks that, and with
+  // `order`, and deletes payloads that are of no use any more.
   absl::Status Write(const std::string& key, const State& state,
-                     const FleetHead& head, const std::string& bytes);
+                     const FleetHead& head, const std::string& bytes,
+                     std::optional<FleetWrite> order = std::nullopt);
   absl::StatusOr<std::vector<FleetWrite>> PayloadWrites(const State& state,
                                                         const FleetHead& head);
   // What is known sooner than the watch tells; it may have told of more.
@@ -242,6 +314,8 @@ class FleetTables {
   std::map<std::string, Watched> classes_;
   std::string outage_;
   Counts counts_;
+  uint64_t trust_lists_ = 0;  // Grows with each list of trusted keys.
+  Time tell_withdrawals_at_{};
   std::mt19937_64 random_{std::random_device{}()};
   std::thread thread_;
 };

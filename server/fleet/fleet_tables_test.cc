@@ -16,7 +16,7 @@
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/fleet/fake_fleet_registry.h"
-#include "server/fleet/fleet_test_node.h"
+#include "server/fleet/fleet_fixture.h"
 #include "server/fleet/fleet_test_support.h"
 #include "server/test_folder.h"
 
@@ -27,67 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct NodeParts {
-  NodeParts(FakeFleet* fleet, const std::string& kernels)
-      : registry_(fleet), kernels_({kernels}) {
-    kernels_.Reload();
-  }
-  FakeFleetRegistry registry_;
-  DiskKernelCatalog kernels_;
-};
-
-// A node that can lose its network.
-class Node : public NodeParts, public FleetTestNode {
- public:
-  Node(FakeFleet* fleet, const std::string& kernels, const std::string& name,
-       char key, const std::string& trust)
-      : NodeParts(fleet, kernels),
-        FleetTestNode({.registry = &registry_,
-                       .kernels = &kernels_,
-                       .name = name,
-                       .key = key,
-                       .trust = trust}) {
-    Start();
-  }
-
-  void Start() {
-    registry_.Connect();
-    FleetTestNode::Start();
-  }
-};
-
-class FleetTablesTest : public ::testing::Test {
- protected:
-  FleetTablesTest() { folder_.WriteKernel("copy"); }
-
-  std::unique_ptr<Node> Join(const std::string& name, char key,
-                             const std::string& trust = TrustIn({1, 2})) {
-    return std::make_unique<Node>(&fleet_, folder_ / "kernels", name, key,
-                                  trust);
-  }
-  static bool AllServe(const std::vector<Node*>& nodes,
-                       const std::string& digest) {
-    return Eventually([&] {
-      for (Node* node : nodes) {
-        if (node->Serving() != digest) return false;
-      }
-      return true;
-    });
-  }
-  // Writes an entry as somebody who can write to the registry.
-  void Write(const std::string& key, const std::string& value) {
-    FakeFleetRegistry somebody(&fleet_);
-    ASSERT_TRUE(somebody.Commit({{.key = key, .value = value}}).ok());
-  }
-  std::string Read(const std::string& key) {
-    FakeFleetRegistry somebody(&fleet_);
-    const auto entry = somebody.Get(key);
-    return entry.ok() ? entry->value : "";
-  }
-
-  const TestFolder folder_;
-  FakeFleet fleet_;
-};
+using FleetTablesTest = FleetFixture;
 
 TEST_F(FleetTablesTest, WhatOneNodePromotesEveryNodeOfTheClassServes) {
   const auto a = Join("a", 1);
@@ -258,6 +198,37 @@ TEST_F(FleetTablesTest, WhatARevokedKeySignedIsReplaced) {
   }));
   EXPECT_EQ(b->Serving(), second);
   EXPECT_EQ(b->fleet_->View().counts.restored, 0);
+}
+
+TEST_F(FleetTablesTest, AListThatIsReadAgainRevokesAndBelieves) {
+  const auto a = Join("a", 1);
+  const auto b = Join("b", 2);
+  const std::string first = a->Profile(10);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
+  const std::string key = HeadKey(b->Key());
+  const std::string revoked = Read(key);
+  b->Trust(TrustIn({2, 3}) + "revoked " + TestSigningKey(1).public_key());
+  ASSERT_TRUE(Eventually(
+      [&] { return b->fleet_->View().counts.refused_signature == 1; }));
+  EXPECT_THAT(b->fleet_->View().heads.at(0).behind, HasSubstr("is revoked"));
+  // It serves on, and is not given back.
+  EXPECT_EQ(b->Serving(), first);
+  EXPECT_EQ(Read(key), revoked);
+  const std::string second = b->Profile(11);
+  EXPECT_TRUE(AllServe({a.get(), b.get()}, second));
+  EXPECT_EQ(b->fleet_->View().counts.restored, 0);
+  // Another node's new key: known to one that has read the list again.
+  const auto c = Join("c", 3, TrustIn({2, 3}));
+  ASSERT_TRUE(AllServe({c.get()}, second));
+  const std::string third = c->Profile(12);
+  ASSERT_TRUE(AllServe({b.get(), c.get()}, third));
+  ASSERT_TRUE(Eventually(
+      [&] { return a->fleet_->View().counts.refused_signature == 1; }));
+  EXPECT_EQ(a->Serving(), second);
+  a->Trust(TrustIn({1, 2, 3}));
+  EXPECT_TRUE(AllServe({a.get()}, third));
+  EXPECT_TRUE(
+      Eventually([&] { return a->fleet_->View().heads.at(0).behind.empty(); }));
 }
 
 // Nodes upgrade a kernel one after the other.

@@ -83,6 +83,7 @@ class FleetTestNode {
 
   void Start() {
     const Options& my = options_;
+    trust_ = FleetTrust::Parse(my.trust).value();
     fleet_ = std::make_unique<FleetTables>(FleetTables::Options{
         .registry = my.registry,
         .tables = &tables_,
@@ -92,7 +93,7 @@ class FleetTestNode {
         .clock = &clock_,
         .fleet = "/wavetune/",
         .node = my.name,
-        .trust = FleetTrust::Parse(my.trust).value(),
+        .trust = trust_,
         .key = my.key == 0
                    ? nullptr
                    : std::make_shared<SigningKey>(TestSigningKey(my.key)),
@@ -112,6 +113,11 @@ class FleetTestNode {
             },
     });
     ASSERT_TRUE(fleet_->Start().ok());
+  }
+  // The file of trusted keys is another one, and is read again.
+  void Trust(const std::string& list) {
+    EXPECT_TRUE(trust_.Replace(FleetTrust::Parse(list).value()));
+    fleet_->JudgeAnew();
   }
   void Stop() { fleet_.reset(); }
 
@@ -165,6 +171,7 @@ class FleetTestNode {
   std::mutex mutex_;
   std::string said_;               // Guarded by mutex_.
   std::vector<std::string> lost_;  // The same.
+  FleetTrust trust_;
   std::unique_ptr<FleetTables> fleet_;
 };
 

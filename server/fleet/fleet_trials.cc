@@ -26,12 +26,10 @@ void FleetTables::TakeRollouts(const std::string& fleet_class,
       return absl::StrCat(HeadsPrefix(fleet_class), kernel);
     };
     if (news.whole) {
-      const std::string heads = HeadsPrefix(fleet_class);
-      for (auto it = heads_.lower_bound(heads);
-           it != heads_.end() && it->first.starts_with(heads); ++it) {
-        it->second.rolled_out.reset();
-        it->second.driver.clear();
-      }
+      ForEachOf(fleet_class, [](State& state) {
+        state.rolled_out.reset();
+        state.driver.clear();
+      });
     }
     for (const FleetNews::Entry& one : news.entries) {
       absl::string_view kernel = one.entry.key;
@@ -57,9 +55,12 @@ void FleetTables::TakeRollouts(const std::string& fleet_class,
   changed_.notify_all();
 }
 
-void FleetTables::JudgeTrial(const std::string& key, State& state) {
+void FleetTables::JudgeTrial(const std::string& key, State& state,
+                             uint64_t trust_list) {
   const int64_t revision = state.rolled_out ? state.rolled_out->revision : 0;
-  if (state.trial.revision == revision) return;
+  if (state.trial.revision == revision &&
+      state.trial.judged.trust_list == trust_list)
+    return;
   state.trial = {.revision = revision};
   if (state.rolled_out) {
     auto rollout =
@@ -78,6 +79,7 @@ void FleetTables::JudgeTrial(const std::string& key, State& state) {
       options_.log(true, absl::StrCat("a rollout is refused: ", refused));
     }
   }
+  state.trial.judged.trust_list = trust_list;
   const std::lock_guard lock(mutex_);
   heads_[key].trial = state.trial;
 }
@@ -165,6 +167,8 @@ absl::Status FleetTables::BeginRollout(const std::string& key,
       {.key = RolloutPlace(head.key),
        .value = EncodeFleetRollout(rollout),
        .expected = state.rolled_out ? state.rolled_out->revision : 0});
+  const HeadPlace place = PlaceOf(key);
+  writes.push_back(FreezeAbsent(place.fleet_class, place.kernel));
   ASSIGN_OR_RETURN(const int64_t revision, options_.registry->Commit(writes));
   options_.log(false,
                absl::StrCat("table ", ShortDigest(head.digest), " of kernel ",

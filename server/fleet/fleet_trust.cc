@@ -33,7 +33,7 @@ bool Matches(absl::string_view pattern, absl::string_view silicon_key) {
 }  // namespace
 
 absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
-  FleetTrust trust;
+  List list;
   size_t number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++number;
@@ -55,19 +55,34 @@ absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
                                             "lower-case hexadecimal digits"));
     }
     if (revokes) {
-      trust.revoked_.insert(key);
+      list.revoked.insert(key);
       continue;
     }
-    Signer& signer = trust.signers_[key];
+    Signer& signer = list.signers[key];
     signer.classes.push_back(words[1]);
     if (words.size() > 2) signer.name = words[2];
   }
-  if (trust.signers_.empty()) {
+  if (list.signers.empty()) {
     return absl::InvalidArgumentError(
         "the list of trusted keys believes nobody: add a line for each node "
         "that profiles (docs/fleet.md)");
   }
+  FleetTrust trust;
+  trust.shared_->list = std::make_shared<const List>(std::move(list));
   return trust;
+}
+
+std::shared_ptr<const FleetTrust::List> FleetTrust::list() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->list;
+}
+
+bool FleetTrust::Replace(const FleetTrust& other) {
+  std::shared_ptr<const List> list = other.list();
+  const std::lock_guard lock(shared_->mutex);
+  if (*list == *shared_->list) return false;
+  shared_->list = std::move(list);
+  return true;
 }
 
 absl::StatusOr<FleetTrust> FleetTrust::Read(const std::string& path) {
@@ -85,10 +100,11 @@ absl::StatusOr<std::string> FleetTrust::Check(
     absl::string_view public_key, absl::string_view node,
     absl::string_view silicon_key) const {
   const std::string key = absl::StrCat("key ", ShortDigest(public_key));
-  if (IsRevoked(public_key))
+  const std::shared_ptr<const List> list = this->list();
+  if (list->revoked.contains(public_key))
     return absl::PermissionDeniedError(absl::StrCat(key, " is revoked"));
-  const auto signer = signers_.find(public_key);
-  if (signer == signers_.end()) {
+  const auto signer = list->signers.find(public_key);
+  if (signer == list->signers.end()) {
     return absl::PermissionDeniedError(
         absl::StrCat(key, ", which signs as node ", node,
                      ", is not in this node's list of trusted keys "

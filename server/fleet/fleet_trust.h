@@ -11,11 +11,16 @@
 // node's key, add the new one everywhere, give it to the node, then revoke the
 // old one.
 //
-// Thread safety: immutable.
+// Copies share one list: whoever reads the file again tells all of them
+// (Replace).
+//
+// Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_TRUST_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_TRUST_H_
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,17 +51,37 @@ class FleetTrust {
 
   // Whether a key is revoked: what it signed counts nowhere.
   bool IsRevoked(absl::string_view public_key) const {
-    return revoked_.contains(public_key);
+    return list()->revoked.contains(public_key);
   }
+
+  // Whether it believes nobody: it was never read.
+  bool empty() const { return list()->signers.empty(); }
+
+  // Takes the list of `other`, for all copies of this one. Returns whether it
+  // is another list.
+  bool Replace(const FleetTrust& other);
 
  private:
   struct Signer {
     std::vector<std::string> classes;  // Patterns of silicon keys.
     std::string name;
+
+    friend bool operator==(const Signer&, const Signer&) = default;
+  };
+  struct List {
+    std::map<std::string, Signer, std::less<>> signers;  // By public key.
+    std::set<std::string, std::less<>> revoked;
+
+    friend bool operator==(const List&, const List&) = default;
+  };
+  struct Shared {
+    std::mutex mutex;
+    std::shared_ptr<const List> list = std::make_shared<const List>();
   };
 
-  std::map<std::string, Signer, std::less<>> signers_;  // By public key.
-  std::set<std::string, std::less<>> revoked_;
+  std::shared_ptr<const List> list() const;
+
+  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
 }  // namespace wavetune

@@ -21,6 +21,7 @@ struct FleetView {
     std::string kernel;
     std::optional<FleetHead> accepted;  // That it serves, or did last.
     std::string behind;  // Why it does not serve the fleet's; empty: it does.
+    std::string frozen;  // By whom and why; empty: it is not.
     // What it serves for a rollout (fleet_rollout.h); empty: nothing.
     std::string trial_digest;
     std::string trial_problem;  // What speaks against that; empty: nothing.
@@ -50,6 +51,7 @@ struct FleetView {
     int64_t refused_signature = 0;  // Forged, not trusted, or not readable.
     int64_t refused_replayed = 0;
     int64_t refused_payload = 0;
+    int64_t withdrawn = 0;  // Tables that another node found wrong.
   };
 
   std::string node;        // Its name.

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
+#include "server/fleet/fleet_view.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
 #include "server/rpc/status_handler.h"
@@ -30,6 +32,8 @@ struct MetricsSources {
   std::function<int()> watchers;
   // Watchers that were too slow for the notices in their queue.
   std::function<int64_t()> slow_watchers;
+  // How the node stands to its fleet; nothing: it is in none.
+  std::function<std::optional<FleetView>()> fleet;
 };
 
 }  // namespace wavetune

@@ -182,12 +182,18 @@ template <typename Base>
 using WithRawStore = v1::AdminService::WithRawCallbackMethod_BackUpStore<
     v1::AdminService::WithRawCallbackMethod_CheckStore<
         v1::AdminService::WithRawCallbackMethod_CompactStore<Base>>>;
+template <typename Base>
+using WithRawFleet = v1::AdminService::WithRawCallbackMethod_PublishToFleet<
+    v1::AdminService::WithRawCallbackMethod_FreezeInFleet<
+        v1::AdminService::WithRawCallbackMethod_UnfreezeInFleet<
+            v1::AdminService::WithRawCallbackMethod_RollBackFleet<Base>>>>;
 using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
     v1::AdminService::WithRawCallbackMethod_CancelJob<
         v1::AdminService::WithRawCallbackMethod_WatchJob<
             v1::AdminService::WithRawCallbackMethod_Measure<
                 v1::AdminService::WithRawCallbackMethod_RemoveWorkload<
-                    WithRawTables<WithRawStore<v1::AdminService::Service>>>>>>>;
+                    WithRawTables<WithRawStore<
+                        WithRawFleet<v1::AdminService::Service>>>>>>>>;
 
 class AdminService final : public RawAdminService {
  public:
@@ -197,6 +203,7 @@ class AdminService final : public RawAdminService {
         tables_(handlers.tables),
         workloads_(handlers.workloads),
         store_(handlers.store),
+        fleet_(handlers.fleet),
         work_(work.writes),
         reads_(work.reads),
         peers_(peers),
@@ -281,6 +288,45 @@ class AdminService final : public RawAdminService {
           return tables_->Retire(request, user, response);
         });
   }
+  ServerUnaryReactor* PublishToFleet(CallbackServerContext* context,
+                                     const ByteBuffer* in,
+                                     ByteBuffer* out) override {
+    return OnFleet<v1::PublishToFleetRequest, v1::PublishToFleetResponse>(
+        context, *in, out,
+        [fleet = fleet_](const auto& request, const auto& user,
+                         auto* response) {
+          return fleet->Publish(request, user, response);
+        });
+  }
+  ServerUnaryReactor* FreezeInFleet(CallbackServerContext* context,
+                                    const ByteBuffer* in,
+                                    ByteBuffer* out) override {
+    return OnFleet<v1::FreezeInFleetRequest, v1::FreezeInFleetResponse>(
+        context, *in, out,
+        [fleet = fleet_](const auto& request, const auto& user,
+                         auto* response) {
+          return fleet->Freeze(request, user, response);
+        });
+  }
+  ServerUnaryReactor* UnfreezeInFleet(CallbackServerContext* context,
+                                      const ByteBuffer* in,
+                                      ByteBuffer* out) override {
+    return OnFleet<v1::UnfreezeInFleetRequest, v1::UnfreezeInFleetResponse>(
+        context, *in, out,
+        [fleet = fleet_](const auto& request, const auto&, auto* response) {
+          return fleet->Unfreeze(request, response);
+        });
+  }
+  ServerUnaryReactor* RollBackFleet(CallbackServerContext* context,
+                                    const ByteBuffer* in,
+                                    ByteBuffer* out) override {
+    return OnFleet<v1::RollBackFleetRequest, v1::RollBackFleetResponse>(
+        context, *in, out,
+        [fleet = fleet_](const auto& request, const auto& user,
+                         auto* response) {
+          return fleet->RollBack(request, user, response);
+        });
+  }
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
@@ -317,6 +363,21 @@ class AdminService final : public RawAdminService {
   }
 
  private:
+  // They wait for the network: not where jobs are stored.
+  template <typename Request, typename Response, typename Function>
+  ServerUnaryReactor* OnFleet(CallbackServerContext* context,
+                              const ByteBuffer& in, ByteBuffer* out,
+                              Function function) {
+    if (fleet_ == nullptr)
+      return FinishNow(context, absl::UnimplementedError("there is none"));
+    const std::string user = UserOf(peers_, *context);
+    return AnswerLater<Request, Response>(
+        context, in, out, kFewWords, {reads_, user},
+        [function, user](const auto& request, auto* response) {
+          return function(request, user, response);
+        });
+  }
+
   template <typename Request>
   grpc::ServerWriteReactor<ByteBuffer>* StartOnStore(
       CallbackServerContext* context, const ByteBuffer& in,
@@ -337,6 +398,7 @@ class AdminService final : public RawAdminService {
   TableAdmin* const tables_;
   WorkloadHandler* const workloads_;
   StoreAdmin* const store_;
+  FleetAdmin* const fleet_;
   WorkQueue* const work_;
   WorkQueue* const reads_;
   const PeerUsers* const peers_;

@@ -12,6 +12,7 @@
 #include "grpcpp/impl/service_type.h"
 #include "server/agents/agent_directory.h"
 #include "server/agents/agent_session.h"
+#include "server/fleet/fleet_admin.h"
 #include "server/rpc/admin_handler.h"
 #include "server/rpc/decision_handler.h"
 #include "server/rpc/event_handler.h"
@@ -72,6 +73,7 @@ struct AdminHandlers {
   TableAdmin* tables = nullptr;
   WorkloadHandler* workloads = nullptr;  // nullptr: its call is UNIMPLEMENTED.
   StoreAdmin* store = nullptr;           // nullptr: as workloads.
+  FleetAdmin* fleet = nullptr;           // nullptr: as workloads.
 };
 Services AdminServices(const AdminHandlers& handlers, const AdminWork& work,
                        StreamSet* streams, const PeerUsers* peers);

@@ -127,6 +127,7 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
     head->set_fleet_class(standing.fleet_class);
     head->set_kernel(standing.kernel);
     head->set_behind(standing.behind);
+    head->set_frozen(standing.frozen);
     if (!standing.accepted) continue;
     head->set_silicon_key(standing.accepted->key.silicon_key);
     head->set_environment_key(standing.accepted->key.environment_key);
@@ -156,6 +157,7 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
   response->set_refused_signature(counts.refused_signature);
   response->set_refused_replayed(counts.refused_replayed);
   response->set_refused_payload(counts.refused_payload);
+  response->set_withdrawn(counts.withdrawn);
   return absl::OkStatus();
 }
 

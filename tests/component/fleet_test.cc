@@ -1,4 +1,5 @@
 // Nodes of one fleet: real daemons, agents and etcd.
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -57,6 +58,30 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   EXPECT_TRUE(AllServe(nodes, second));
   EXPECT_THAT(nodes[0]->Log("daemon"),
               HasSubstr("this node serves what it has"));
+
+  // An operator goes back, on a node that did not profile.
+  const CliResult rolled_back =
+      nodes[4]->Cli({"fleet", "rollback", "repeats", "--to",
+                     first.substr(0, 16), "--reason", "slower in production"});
+  EXPECT_EQ(rolled_back.exit_code, 0) << rolled_back.err;
+  EXPECT_THAT(rolled_back.out, HasSubstr("it serves here"));
+  EXPECT_TRUE(AllServe(nodes, first));
+  EXPECT_THAT(nodes[0]->Cli({"fleet", "status"}).out,
+              HasSubstr("slower in production; wavetune fleet unfreeze"));
+  EXPECT_THAT(nodes[1]->Cli({"fleet", "publish", "repeats"}).err,
+              HasSubstr("is frozen by user"));
+  EXPECT_EQ(nodes[0]->Cli({"fleet", "unfreeze", "repeats"}).exit_code, 0);
+
+  // The list of trusted keys is read again.
+  WriteFile(nodes[3]->Path("trust"), std::string(kSigningPublicKey) +
+                                         " *\nrevoked " + kSigningPublicKey +
+                                         "\n");
+  ASSERT_EQ(::kill(nodes[3]->daemon().pid(), SIGHUP), 0);
+  EXPECT_TRUE(FleetNode::WaitUntil([&] {
+    return nodes[3]->Cli({"fleet", "status"}).out.find("is revoked") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(nodes[3]->Serving(), first);
 }
 
 // The newest job of a kernel; an empty object where there is none.

@@ -1,0 +1,132 @@
+#include "server/fleet/fleet_orders.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_head.h"
+#include "server/fleet/signed_content.h"
+
+namespace wavetune {
+namespace {
+
+constexpr int32_t kFreezeFormat = 1;
+constexpr char kWithdrawalPurpose[] = "withdrawal";
+constexpr char kFreeze[] = "freeze/";
+constexpr char kWithdrawn[] = "withdrawn/";
+
+}  // namespace
+
+std::string OrdersPrefix(absl::string_view fleet_class) {
+  return absl::StrCat("orders/", fleet_class, "/");
+}
+
+std::string FreezeKey(absl::string_view fleet_class, absl::string_view kernel) {
+  return absl::StrCat(OrdersPrefix(fleet_class), kFreeze, kernel);
+}
+
+std::string WithdrawalKey(const ProfileKey& key, absl::string_view digest) {
+  return absl::StrCat(
+      OrdersPrefix(FleetClass(key.silicon_key, key.environment_key)),
+      kWithdrawn, key.kernel, "/", digest);
+}
+
+absl::StatusOr<FleetOrderPlace> OrderPlaceOf(absl::string_view fleet_class,
+                                             absl::string_view key) {
+  absl::string_view rest = key;
+  absl::ConsumePrefix(&rest, OrdersPrefix(fleet_class));
+  if (absl::ConsumePrefix(&rest, kFreeze) && !rest.empty())
+    return FleetOrderPlace{std::string(rest), ""};
+  if (absl::ConsumePrefix(&rest, kWithdrawn)) {
+    const size_t slash = rest.rfind('/');
+    if (slash != rest.npos && IsSha256Hex(rest.substr(slash + 1))) {
+      return FleetOrderPlace{std::string(rest.substr(0, slash)),
+                             std::string(rest.substr(slash + 1))};
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(key, " is no order"));
+}
+
+FleetWrite FreezeAbsent(absl::string_view fleet_class,
+                        absl::string_view kernel) {
+  return {.key = FreezeKey(fleet_class, kernel), .expected = 0};
+}
+
+std::string EncodeFreeze(const FleetFreeze& freeze) {
+  v1::FleetFreeze message;
+  message.set_format(kFreezeFormat);
+  message.set_by(freeze.by);
+  message.set_node(freeze.node);
+  message.set_why(freeze.why);
+  message.set_at_us(freeze.at_us);
+  return message.SerializeAsString();
+}
+
+FleetFreeze DecodeFreeze(absl::string_view bytes) {
+  v1::FleetFreeze message;
+  if (!message.ParseFromString(std::string(bytes)) ||
+      message.format() != kFreezeFormat) {
+    return {.by = "somebody",
+            .node = "(unknown)",
+            .why = "this node cannot read who and why"};
+  }
+  return {.by = message.by(),
+          .node = message.node(),
+          .why = message.why(),
+          .at_us = message.at_us()};
+}
+
+std::string TextOf(const FleetFreeze& freeze) {
+  return absl::StrCat("frozen by ", freeze.by, " on node ", freeze.node,
+                      freeze.why.empty() ? "" : ": ", freeze.why);
+}
+
+std::string TextOf(const FleetWithdrawal& withdrawal) {
+  return absl::StrCat("node ", withdrawal.node,
+                      " found it wrong: ", withdrawal.why);
+}
+
+std::string SignWithdrawal(const FleetWithdrawal& withdrawal,
+                           const SigningKey& key) {
+  v1::FleetWithdrawalContent content;
+  content.set_fleet(withdrawal.fleet);
+  content.set_kernel(withdrawal.key.kernel);
+  content.set_fingerprint(withdrawal.key.fingerprint);
+  content.set_silicon_key(withdrawal.key.silicon_key);
+  content.set_environment_key(withdrawal.key.environment_key);
+  content.set_digest(withdrawal.digest);
+  content.set_node(withdrawal.node);
+  content.set_why(withdrawal.why);
+  content.set_at_us(withdrawal.at_us);
+  return SignContent(kWithdrawalPurpose, content.SerializeAsString(), key);
+}
+
+absl::StatusOr<SignedWithdrawal> ReadWithdrawal(absl::string_view key,
+                                                absl::string_view bytes) {
+  ASSIGN_OR_RETURN(const SignedContent read,
+                   ReadSignedContent(kWithdrawalPurpose, key, bytes));
+  v1::FleetWithdrawalContent content;
+  if (!content.ParseFromString(read.content)) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", key, " is no withdrawal"));
+  }
+  SignedWithdrawal signed_withdrawal{
+      {.fleet = content.fleet(),
+       .key = {content.kernel(), content.fingerprint(), content.silicon_key(),
+               content.environment_key()},
+       .digest = content.digest(),
+       .node = content.node(),
+       .why = content.why(),
+       .at_us = content.at_us()},
+      read.public_key};
+  const FleetWithdrawal& withdrawal = signed_withdrawal.withdrawal;
+  if (WithdrawalKey(withdrawal.key, withdrawal.digest) != key) {
+    return absl::DataLossError(
+        absl::StrCat("the withdrawal at ", key, " is of another table"));
+  }
+  return signed_withdrawal;
+}
+
+}  // namespace wavetune
