@@ -5,11 +5,16 @@
 
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <regex>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "base/signing_key.h"
 #include "server/daemon_fixture.h"
+#include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_test_support.h"
 #include "server/http_get.h"
 #include "tests/lib/source_paths.h"
 
@@ -41,9 +46,23 @@ class DaemonMetricsTest : public DaemonFixture {
  protected:
   void SetUp() override {
     folder_.WriteKernel("copy");
+    StartDaemon(FleetOptions());
+  }
+  void TearDown() override { daemon_ = nullptr; }  // Before its registry.
+
+  // With metrics, and in a fleet.
+  DaemonOptions FleetOptions() {
     DaemonOptions options = Options();
     options.metrics_address = "127.0.0.1:0";
-    StartDaemon(options);
+    SigningKey key = testing::TestSigningKey(1);
+    const std::string trusted = key.public_key() + " *";
+    options.fleet = {.registry = &registry_,
+                     .name = "/wavetune/",
+                     .node = "node-1",
+                     .trust = FleetTrust::Parse(trusted).value(),
+                     .key = std::make_shared<const SigningKey>(std::move(key))};
+    registry_.Connect();
+    return options;
   }
 
   std::string Scrape() const {
@@ -60,7 +79,63 @@ class DaemonMetricsTest : public DaemonFixture {
   Names ScrapedNames() const {
     return AllMatches(Scrape(), "^# TYPE (wavetune_[a-z_]+) ");
   }
+
+  FakeFleet fleet_;
+  FakeFleetRegistry registry_{&fleet_};
 };
+
+TEST_F(DaemonMetricsTest, ANodeOfAFleetTellsHowItStandsToIt) {
+  EXPECT_EQ(Value("wavetune_fleet_registry_up"), "1");
+  const auto agent = Attach("GPU-1");
+  EXPECT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  const std::string published =
+      "wavetune_fleet_tables_total{what=\"published\"}";
+  EXPECT_TRUE(WaitUntil([&] { return Value(published) == "1"; }));
+  EXPECT_EQ(Value("wavetune_fleet_profiles"), "0");
+  const std::string text = Scrape();
+  EXPECT_THAT(text, HasSubstr("wavetune_fleet_head_info{class=\""));
+  EXPECT_THAT(text, HasSubstr("kernel=\"copy\",epoch=\"1\",digest=\""));
+  const std::string place =
+      "{class=\"" +
+      *AllMatches(text, "wavetune_fleet_head_info\\{class=\"([0-9a-f]+)\"")
+           .begin() +
+      "\",kernel=\"copy\"}";
+  EXPECT_EQ(Value("wavetune_fleet_behind" + place), "0");
+  EXPECT_EQ(Value("wavetune_fleet_frozen" + place), "0");
+  v1::FreezeInFleetRequest freeze;
+  freeze.mutable_place()->set_kernel("copy");
+  v1::FreezeInFleetResponse frozen;
+  EXPECT_TRUE(Call(&v1::AdminService::Stub::FreezeInFleet,
+                   Stub<v1::AdminService>("admin.sock"), freeze, &frozen)
+                  .ok());
+  EXPECT_TRUE(
+      WaitUntil([&] { return Value("wavetune_fleet_frozen" + place) == "1"; }));
+  // A reload that revokes its own key.
+  DaemonOptions options = FleetOptions();
+  const std::string key = testing::TestSigningKey(1).public_key();
+  options.fleet.trust = FleetTrust::Parse(key + " *\nrevoked " + key).value();
+  daemon_->Change(options);
+  EXPECT_TRUE(WaitUntil([&] {
+    return Value("wavetune_fleet_refused_total{reason=\"signature\"}") == "1";
+  }));
+  EXPECT_EQ(Value("wavetune_fleet_behind" + place), "1");
+  registry_.Disconnect();
+  EXPECT_TRUE(
+      WaitUntil([&] { return Value("wavetune_fleet_registry_up") == "0"; }));
+}
+
+TEST_F(DaemonMetricsTest, ADaemonOfNoFleetTellsOfNone) {
+  DaemonOptions options = Options();
+  options.metrics_address = "127.0.0.1:0";
+  StartDaemon(options);
+  EXPECT_EQ(Value("wavetune_fleet_registry_up"), "");
+  v1::FreezeInFleetResponse frozen;
+  EXPECT_THAT(Call(&v1::AdminService::Stub::FreezeInFleet,
+                   Stub<v1::AdminService>("admin.sock"),
+                   v1::FreezeInFleetRequest(), &frozen)
+                  .error_message(),
+              HasSubstr("in no fleet"));
+}
 
 TEST_F(DaemonMetricsTest, ADaemonThatProfilesTellsOfIt) {
   const auto agent = Attach("GPU-1");

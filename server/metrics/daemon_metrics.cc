@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -330,6 +331,65 @@ void AddStore(const MetricsSources& sources, Families& families) {
            static_cast<double>(space.available));
 }
 
+void AddFleetHeads(const FleetView& view, Families& families) {
+  Family info = Gauge("wavetune_fleet_head_info",
+                      "The fleet's tables that this node has accepted; always "
+                      "1.");
+  Family behind = Gauge("wavetune_fleet_behind",
+                        "1: this node does not serve the fleet's table.");
+  Family frozen =
+      Gauge("wavetune_fleet_frozen", "1: nobody moves the fleet's table.");
+  for (const FleetView::Standing& head : view.heads) {
+    const Labels labels = {{"class", head.fleet_class},
+                           {"kernel", head.kernel}};
+    behind.Add(head.behind.empty() ? 0 : 1, labels);
+    frozen.Add(head.frozen.empty() ? 0 : 1, labels);
+    if (!head.accepted) continue;
+    info.Add(1, {{"class", head.fleet_class},
+                 {"kernel", head.kernel},
+                 {"epoch", absl::StrCat(head.accepted->epoch)},
+                 {"digest", ShortDigest(head.accepted->digest)}});
+  }
+  for (Family* family : {&info, &behind, &frozen})
+    AddTo(families, std::move(*family));
+}
+
+void AddFleet(const MetricsSources& sources, Families& families) {
+  const std::optional<FleetView> view =
+      sources.fleet ? sources.fleet() : std::nullopt;
+  if (!view) return;
+  AddGauge(families, "wavetune_fleet_registry_up",
+           "1: the fleet's registry answers. With 0 this node serves what it "
+           "has.",
+           view->outage.empty() ? 1 : 0);
+  AddFleetHeads(*view, families);
+  const FleetView::Counts& counts = view->counts;
+  Family tables = Counter("wavetune_fleet_tables_total",
+                          "Tables of the fleet by what this node did.");
+  for (const auto& [what, value] : {std::pair{"adopted", counts.adopted},
+                                    {"published", counts.published},
+                                    {"lost", counts.lost},
+                                    {"restored", counts.restored},
+                                    {"withdrawn", counts.withdrawn}})
+    tables.Add(static_cast<double>(value), {{"what", what}});
+  AddTo(families, std::move(tables));
+  Family refused =
+      Counter("wavetune_fleet_refused_total",
+              "Entries of the fleet's registry that this node refused.");
+  for (const auto& [reason, value] :
+       {std::pair{"signature", counts.refused_signature},
+        {"replayed", counts.refused_replayed},
+        {"payload", counts.refused_payload}})
+    refused.Add(static_cast<double>(value), {{"reason", reason}});
+  AddTo(families, std::move(refused));
+  AddGauge(
+      families, "wavetune_fleet_profiles",
+      "Profiles that this node does for its fleet now.",
+      static_cast<double>(std::count_if(
+          view->profiles.begin(), view->profiles.end(),
+          [&](const auto& profile) { return profile.holder == view->node; })));
+}
+
 }  // namespace
 
 DaemonMetrics::DaemonMetrics(MetricsSources sources)
@@ -347,6 +407,7 @@ Families DaemonMetrics::Collect() const {
   AddActivity(sources_, families);
   AddJobs(sources_, families);
   AddStore(sources_, families);
+  AddFleet(sources_, families);
   return families;
 }
 
