@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
-OVERLAYS = ("base", "overlays/metrics", "overlays/device-plugin")
+OVERLAYS = ("base", "overlays/metrics", "overlays/device-plugin", "overlays/fleet")
 # The oldest that is supported by its authors' packages, and a newer one.
 SCHEMAS = ("1.28", "1.31")
 VALIDATE = """
@@ -84,7 +84,7 @@ def containers(overlay: str) -> dict[str, dict[str, Any]]:
 
 def variables(container: dict[str, Any]) -> dict[str, str]:
     """The environment of a container."""
-    return {variable["name"]: variable["value"] for variable in container.get("env", [])}
+    return {variable["name"]: variable.get("value", "") for variable in container.get("env", [])}
 
 
 @unittest.skipUnless(builder(), "skipped: neither kustomize nor kubectl here")
@@ -159,6 +159,44 @@ class KubernetesTest(unittest.TestCase):
                     [pathlib.Path(os.environ["WAVETUNE_BIN_DIR"], program), "--config", path, "--print-config"],
                     capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_only_the_daemon_has_the_fleets_keys_and_it_alone_can_read_them(self) -> None:
+        pod = one("overlays/fleet", "DaemonSet")["spec"]["template"]["spec"]
+        mounts = {name: {mount["name"]: mount for mount in container["volumeMounts"]}
+                  for name, container in containers("overlays/fleet").items()}
+        self.assertTrue(mounts["daemon"]["fleet"]["readOnly"])
+        self.assertNotIn("fleet", mounts["agent"])
+        self.assertNotIn("fsGroup", pod["securityContext"])  # The agent would be in the daemon's group.
+        self.assertEqual([container["name"] for container in pod["initContainers"]], ["fleet", "folders"])
+        (volume,) = [volume for volume in pod["volumes"] if volume["name"] == "fleet"]
+        self.assertEqual(volume["emptyDir"]["medium"], "Memory")
+        config = [document for document in built("overlays/fleet")
+                  if document["kind"] == "ConfigMap" and "trust" in document["data"]]
+        self.assertEqual([{"name": "fleet-trust", "configMap": {"name": config[0]["metadata"]["name"], "defaultMode": 0o444}}],
+                         [volume for volume in pod["volumes"] if volume["name"] == "fleet-trust"])
+        # Nobody is trusted whose key stands in a document.
+        self.assertNotRegex(config[0]["data"]["trust"], r"(?m)^[0-9a-f]{64}")
+        told = variables(containers("overlays/fleet")["daemon"])
+        for name, value in told.items():
+            if value.startswith("/"):
+                self.assertTrue(value.startswith(mounts["daemon"]["fleet"]["mountPath"] + "/"), name)
+        self.assertEqual(set(told), {"NVIDIA_VISIBLE_DEVICES"} | {
+            f"WAVETUNE_FLEET{name}" for name in ("", "_NODE", "_TRUST", "_KEY", "_CA", "_CERT", "_TLS_KEY")})
+
+    def test_the_fleets_files_are_as_the_daemon_takes_them(self) -> None:
+        pod = one("overlays/fleet", "DaemonSet")["spec"]["template"]["spec"]
+        script = pod["initContainers"][0]["command"][2]
+        with tempfile.TemporaryDirectory() as folder:
+            for path in ("run/fleet/secret", "run/fleet/trust", "etc/wavetune/fleet"):
+                pathlib.Path(folder, path).mkdir(parents=True)
+            pathlib.Path(folder, "run/fleet/secret/fleet.key").write_text("a key")
+            pathlib.Path(folder, "run/fleet/trust/trust").write_text("keys")
+            pathlib.Path(folder, "etc/wavetune/fleet/old").write_text("of the pod before")
+            here = script.replace("/etc/", f"{folder}/etc/").replace("/run/", f"{folder}/run/")
+            here = here.replace("890:890", f"{os.geteuid()}:{os.getegid()}")
+            subprocess.run(["/bin/sh", "-ec", here], check=True)
+            made = {path.name: path.stat().st_mode & 0o777 for path in pathlib.Path(folder, "etc/wavetune/fleet").iterdir()}
+            self.assertEqual(made, {"fleet.key": 0o600, "trust": 0o600})
 
     def test_prometheus_finds_the_metrics(self) -> None:
         monitor, service = one("overlays/metrics", "ServiceMonitor"), one("overlays/metrics", "Service")
