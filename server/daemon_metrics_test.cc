@@ -91,7 +91,8 @@ TEST_F(DaemonMetricsTest, ANodeOfAFleetTellsHowItStandsToIt) {
   const std::string published =
       "wavetune_fleet_tables_total{what=\"published\"}";
   EXPECT_TRUE(WaitUntil([&] { return Value(published) == "1"; }));
-  EXPECT_EQ(Value("wavetune_fleet_profiles"), "0");
+  EXPECT_TRUE(
+      WaitUntil([&] { return Value("wavetune_fleet_profiles") == "0"; }));
   const std::string text = Scrape();
   EXPECT_THAT(text, HasSubstr("wavetune_fleet_head_info{class=\""));
   EXPECT_THAT(text, HasSubstr("kernel=\"copy\",epoch=\"1\",digest=\""));

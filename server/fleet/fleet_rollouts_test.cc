@@ -135,7 +135,14 @@ class FleetRolloutsTest : public ::testing::Test {
     return Eventually([&] { return Serve(digest) == 4; });
   }
   std::string Head() {
-    return *nodes_[0]->node().fleet_->HeadOf(nodes_[0]->node().Key());
+    std::string digest;
+    EXPECT_TRUE(Eventually([&] {
+      FleetTestNode& node = nodes_[0]->node();
+      const auto head = node.fleet_->HeadOf(node.Key());
+      if (head.ok()) digest = *head;
+      return head.ok();  // Else it is not known just now.
+    }));
+    return digest;
   }
 
   const TestFolder folder_;
@@ -196,7 +203,9 @@ TEST_F(FleetRolloutsTest, AnotherNodeDrivesItWhereItsNodeDies) {
   nodes_[0]->Stop();
   EXPECT_TRUE(Eventually([&] { return Serve(second) == 4; }));
   EXPECT_TRUE(Eventually([&] {
-    return *nodes_[1]->node().fleet_->HeadOf(nodes_[1]->node().Key()) == second;
+    FleetTestNode& node = nodes_[1]->node();
+    const auto head = node.fleet_->HeadOf(node.Key());
+    return head.ok() && *head == second;
   }));
 }
 

@@ -31,6 +31,7 @@ class FleetNode : public NodeFixture {
   using NodeFixture::StartAgent;
   using NodeFixture::WaitForJob;
   using NodeFixture::WaitUntil;
+  using NodeFixture::WriteFile;
 
   explicit FleetNode(const std::string& kernel = "repeats") {
     AddKernel(kernel);

@@ -73,9 +73,9 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   EXPECT_EQ(nodes[0]->Cli({"fleet", "unfreeze", "repeats"}).exit_code, 0);
 
   // The list of trusted keys is read again.
-  WriteFile(nodes[3]->Path("trust"), std::string(kSigningPublicKey) +
-                                         " *\nrevoked " + kSigningPublicKey +
-                                         "\n");
+  nodes[3]->WriteFile(nodes[3]->Path("trust"), std::string(kSigningPublicKey) +
+                                                   " *\nrevoked " +
+                                                   kSigningPublicKey + "\n");
   ASSERT_EQ(::kill(nodes[3]->daemon().pid(), SIGHUP), 0);
   EXPECT_TRUE(FleetNode::WaitUntil([&] {
     return nodes[3]->Cli({"fleet", "status"}).out.find("is revoked") !=
