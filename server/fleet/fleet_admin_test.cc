@@ -154,8 +154,8 @@ TEST_F(FleetAdminTest, ARollbackServesOnEveryNodeAndNoJobUndoesIt) {
   EXPECT_EQ(b->Serving(), first);
   // Further back there is nothing.
   ASSERT_TRUE(b->Unfreeze().ok());
-  EXPECT_TRUE(
-      Eventually([&] { return b->Serving() != first && b->Serving() != ""; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return b->Serving() != first && !b->Serving().empty(); }));
   ASSERT_TRUE(b->RollBack(first.substr(0, 16)).ok());
   ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
   ASSERT_TRUE(b->Unfreeze().ok());
