@@ -125,7 +125,14 @@ absl::StatusOr<int64_t> FakeFleetRegistry::Commit(
         {.entry = std::move(entry), .deleted = !write.value.has_value()});
   }
   Tell(changed);
+  if (std::exchange(loses_answer_, false))
+    return absl::UnavailableError("nobody answered");
   return fleet_->revision_;
+}
+
+void FakeFleetRegistry::LoseNextAnswer() {
+  const std::lock_guard lock(fleet_->mutex_);
+  loses_answer_ = true;
 }
 
 absl::StatusOr<int64_t> FakeFleetRegistry::DeleteBelow(

@@ -64,6 +64,8 @@ class FakeFleetRegistry : public FleetRegistry {
   // everything anew.
   void Disconnect();
   void Connect();
+  // The next commit is made, and its caller told that nobody answered.
+  void LoseNextAnswer();
   // As after a partition that outlasts the time to live: what is of the session
   // goes; another begins at once where it is connected, else on Connect.
   void EndSession();
@@ -83,6 +85,7 @@ class FakeFleetRegistry : public FleetRegistry {
   // Guarded by fleet_->mutex_.
   bool connected_ = true;
   bool session_ = true;
+  bool loses_answer_ = false;
   std::vector<Subscription*> subscriptions_;
 };
 

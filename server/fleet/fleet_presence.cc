@@ -64,15 +64,19 @@ void FleetPresence::Look() {
   FleetNode state = options_.state();
   state.instance = instance_;
   const std::string bytes = EncodeFleetNode(state);
-  if (bytes == told_ || (!told_.empty() && steady_clock::now() < next_)) return;
+  if (bytes == told_) return;
+  if (!told_.empty()) {
+    // Nodes that adopt one table do not tell so together.
+    if (!next_) {
+      next_ = steady_clock::now() +
+              std::chrono::milliseconds(std::uniform_int_distribution<int64_t>(
+                  0, options_.interval.count())(random_));
+    }
+    if (steady_clock::now() < *next_) return;
+  }
   if (!Tell(bytes).ok()) return;
   told_ = bytes;
-  // Nodes that adopt one table do not tell so together.
-  using std::chrono::milliseconds;
-  next_ =
-      steady_clock::now() +
-      milliseconds(std::uniform_int_distribution<int64_t>(
-          options_.interval.count() / 2, options_.interval.count())(random_));
+  next_.reset();
 }
 
 absl::Status FleetPresence::Tell(const std::string& bytes) {

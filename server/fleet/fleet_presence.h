@@ -5,7 +5,7 @@
 //   presence.Start();
 //
 // What is told is bound to the node's session: it goes within a session's time
-// after the node. It is told again where it has changed, at most once in
+// after the node. Where it has changed it is told again after a random part of
 // `interval`, so that a fleet of many nodes that adopt one table does not keep
 // its registry busy.
 //
@@ -48,7 +48,7 @@ class FleetPresence {
     // before.
     std::chrono::milliseconds twin_patience{90000};
     // How old what Nodes returns may be.
-    std::chrono::milliseconds most_age{3000};
+    std::chrono::milliseconds most_age{10000};
     std::function<void(bool warning, const std::string&)> log =
         [](bool, const std::string&) {};
   };
@@ -91,7 +91,7 @@ class FleetPresence {
   // The thread's own.
   std::string told_;
   int64_t revision_ = 0;  // Of what it told.
-  Time next_{};
+  std::optional<Time> next_;  // When what has changed is told.
   std::optional<Time> twin_since_;
   std::mt19937_64 random_{std::random_device{}()};
   std::unique_ptr<FleetRegistry::WatchHandle> session_;

@@ -22,6 +22,20 @@ constexpr size_t kMostSeen = 10000;
 constexpr size_t kMostEntryBytes = 64 << 10;
 constexpr char kHolderEnd[] = "/holder";
 
+constexpr std::chrono::seconds kRetry{5};
+constexpr std::chrono::minutes kTakeOverRetry{1};
+
+// Whether a job is what was asked for, and not another one of its kernel.
+bool DoesWhatIsAsked(const JobRecord& job, const FleetProfile& profile) {
+  const auto same = [](auto asked, auto does) {
+    return asked == 0 || asked == does;
+  };
+  return job.key == profile.key && job.canary == profile.canary &&
+         !job.top_up && same(profile.budget_s, job.budget_s) &&
+         same(profile.samples_per_candidate, job.samples_per_candidate) &&
+         same(profile.portfolio_size, job.portfolio_size);
+}
+
 // Whether what a job finds is the fleet's to have.
 bool IsForFleet(const JobRecord& job) {
   return job.kind == JobKind::kReprofile && !job.refit_only &&
@@ -135,10 +149,7 @@ void FleetProfiles::OnNews(const std::string& fleet_class,
 void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
   absl::string_view place = one.entry.key;
   const bool of_holder = absl::ConsumeSuffix(&place, kHolderEnd);
-  if (one.entry.value.size() > kMostEntryBytes ||
-      (seen_.size() >= kMostSeen && !seen_.contains(std::string(place)))) {
-    return;
-  }
+  if (seen_.size() >= kMostSeen && !seen_.contains(std::string(place))) return;
   Seen& seen = seen_[std::string(place)];
   const auto wait = std::uniform_int_distribution<int64_t>(
       0, options_.jitter.count())(random_);
@@ -156,6 +167,10 @@ void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
   seen.revision = revision;
   seen.unreadable.clear();
   if (one.deleted) return;
+  if (one.entry.value.size() > kMostEntryBytes) {
+    seen.unreadable = absl::StrCat("what is at ", place, " is too large");
+    return;
+  }
   auto profile = DecodeFleetProfile(place, one.entry.value);
   if (profile.ok()) {
     seen.profile = *std::move(profile);
@@ -175,6 +190,11 @@ FleetProfiles::Standing FleetProfiles::StandingOf(const ProfileKey& key) {
   if (const auto seen = seen_.find(place); seen != seen_.end())
     standing.seen = seen->second;
   standing.held_here = held_.contains(place);
+  const Seen& seen = standing.seen;
+  standing.taken_here = seen.holder && seen.profile &&
+                        seen.holder->node == options_.node &&
+                        seen.holder->profile == seen.profile->id &&
+                        taken_.contains(seen.profile->id);
   return standing;
 }
 
@@ -184,9 +204,16 @@ void FleetProfiles::AwaitNews() {
   changed_.wait_for(lock, kNewsPatience, [&] { return news_ != before; });
 }
 
+bool FleetProfiles::Publishes(const ProfileKey& key) const {
+  return options_.key != nullptr && !options_.pinned(key) &&
+         options_.trust
+             .Check(options_.key->public_key(), options_.node, key.silicon_key)
+             .ok();
+}
+
 absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
   const JobRecord job = control->record();
-  if (options_.key == nullptr || !IsForFleet(job)) return ProfileTurn();
+  if (!IsForFleet(job)) return ProfileTurn();
   JobWait wait(control, options_.clock);
   std::string waited_for;  // A profile's id.
   Time unknown_since = steady_clock::now();
@@ -197,26 +224,35 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
     // One of the same class and kernel here is under way.
     if (standing.held_here) return ProfileTurn();
     bool known = standing.known;
+    if (known && seen.holder && standing.taken_here) {
+      // Its answer was lost.
+      Hold(job, *seen.profile, seen.revision);
+      return ProfileTurn();
+    }
     if (known && seen.holder) {
       waited_for = seen.holder->profile;
       wait.Show(absl::StrCat("waits for node ", seen.holder->node,
                              ", which profiles this for the fleet"));
+    } else if (known && seen.profile && seen.profile->done &&
+               seen.profile->id == waited_for) {
+      return AwaitTable(
+          control, wait, seen.profile->digest,
+          absl::StrCat("node ", seen.profile->done_by,
+                       " profiled it for the fleet: ", seen.profile->outcome));
     } else if (known) {
-      if (seen.profile && seen.profile->done && !waited_for.empty() &&
-          seen.profile->id == waited_for) {
-        return AwaitTable(control, wait, seen.profile->digest,
-                          absl::StrCat("node ", seen.profile->done_by,
-                                       " profiled it for the fleet: ",
-                                       seen.profile->outcome));
-      }
       if (job.canary) {
-        const auto head = options_.head_of(job.key);
-        known = head.ok();
-        if (known && !head->empty()) {
-          return AwaitTable(control, wait, *head,
+        const auto table = options_.table_of(job.key);
+        known = table.ok();
+        if (known && !table->empty()) {
+          EndAsked(job.key, seen, *table);
+          return AwaitTable(control, wait, *table,
                             "the fleet has a table for this environment");
         }
       }
+      const bool others =
+          seen.profile && !seen.profile->done && seen.profile->key == job.key &&
+          !DoesWhatIsAsked(job, *seen.profile);
+      if (known && (others || !Publishes(job.key))) return ProfileTurn();
       if (known) {
         const absl::Status taken = Take(job, seen);
         if (taken.ok()) return ProfileTurn();
@@ -233,6 +269,22 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
     }
     AwaitNews();
   }
+}
+
+void FleetProfiles::EndAsked(const ProfileKey& key, const Seen& seen,
+                             const std::string& digest) {
+  if (!seen.profile || seen.profile->done || seen.profile->key != key) return;
+  FleetProfile profile = *seen.profile;
+  profile.done = true;
+  profile.done_by = options_.node;
+  profile.digest = digest;
+  profile.outcome = "the fleet had a table for this environment";
+  // Where it fails another node's job does it, or the next one here.
+  options_.registry
+      ->Commit({{.key = ProfilePlace(key),
+                 .value = EncodeFleetProfile(profile),
+                 .expected = seen.revision}})
+      .IgnoreError();
 }
 
 absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTable(
@@ -271,16 +323,15 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
   {
     const std::lock_guard lock(mutex_);
     profile.id = absl::StrFormat("%016x", random_());
+    // Those of whom nothing is to be heard any more.
+    if (taken_.size() > kMostSeen) taken_.clear();
+    taken_.insert(goes_on ? seen.profile->id : profile.id);
   }
   if (goes_on) {
     profile = *seen.profile;
     std::erase_if(profile.failures, [&](const FleetProfile::Failure& failure) {
       return failure.node == options_.node;
     });
-  } else {
-    // Of a profile that ended, and whose node ended before it could.
-    RETURN_IF_ERROR(
-        options_.registry->DeleteBelow(AllChunksPrefix(job.key)).status());
   }
   profile.begun_by = options_.node;
   ASSIGN_OR_RETURN(
@@ -293,13 +344,24 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
            {.key = ProfilePlace(job.key),
             .value = EncodeFleetProfile(profile),
             .expected = seen.revision}}));
-  if (goes_on) Import(job, profile);
+  // Of a profile that ended, and whose node ended before it could.
+  if (!goes_on) {
+    options_.registry->DeleteBelow(AllChunksPrefix(job.key))
+        .status()
+        .IgnoreError();
+  }
+  Hold(job, profile, revision);
+  return absl::OkStatus();
+}
+
+void FleetProfiles::Hold(const JobRecord& job, const FleetProfile& profile,
+                         int64_t revision) {
+  Import(job, profile);
   const std::lock_guard lock(mutex_);
   held_[ProfilePlace(job.key)] = {.profile = profile,
                                   .revision = revision,
                                   .job_id = job.id,
                                   .generation = job.generation};
-  return absl::OkStatus();
 }
 
 void FleetProfiles::Import(const JobRecord& job, const FleetProfile& profile) {
@@ -310,9 +372,11 @@ void FleetProfiles::Import(const JobRecord& job, const FleetProfile& profile) {
                                     imported.status().message()));
     return;
   }
-  options_.log(false,
-               absl::StrCat("job ", job.id, " goes on with ", imported->samples,
-                            " samples of other nodes"));
+  if (imported->samples > 0) {
+    options_.log(
+        false, absl::StrCat("job ", job.id, " goes on with ",
+                            imported->samples, " samples of other nodes"));
+  }
   if (imported->refused > 0) {
     options_.log(
         true, absl::StrCat(imported->refused,
@@ -345,7 +409,9 @@ void FleetProfiles::Tend(const std::string& place) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = held_.find(place);
-    if (found == held_.end() || !outage_.empty()) return;
+    if (found == held_.end() || !outage_.empty() ||
+        steady_clock::now() < found->second.retry_at)
+      return;
     held = found->second;
     seen = seen_[place];
   }
@@ -368,13 +434,18 @@ void FleetProfiles::Tend(const std::string& place) {
     const bool waits = !held.lost && !held.ended->digest.empty() &&
                        steady_clock::now() < held.publish_until;
     if (waits) {
-      const auto head = options_.head_of(held.profile.key);
-      if (!head.ok() || *head != held.ended->digest) return;
+      const auto table = held.profile.rollout.stages.empty()
+                             ? options_.head_of(held.profile.key)
+                             : options_.table_of(held.profile.key);
+      if (!table.ok() || *table != held.ended->digest) return;
     }
     const absl::Status released =
         held.lost ? absl::OkStatus() : Release(place, held);
     // What was changed by others since is theirs.
-    if (!released.ok() && !absl::IsAborted(released)) return;
+    if (!released.ok() && !absl::IsAborted(released))
+      return keep([](Held& kept) {
+        kept.retry_at = steady_clock::now() + kRetry;
+      });
     const std::lock_guard lock(mutex_);
     held_.erase(place);
     return;
@@ -388,16 +459,15 @@ void FleetProfiles::Tend(const std::string& place) {
                    .of_session = true}})
         .IgnoreError();
   }
-  if (!held.lost) {
-    // What fails is tried again at the next look.
-    chunks_
-        .Export(held.profile.key, held.profile.id, held.generation,
-                held.exported)
-        .IgnoreError();
-  }
+  const bool exported =
+      held.lost || chunks_
+                       .Export(held.profile.key, held.profile.id,
+                               held.generation, held.exported)
+                       .ok();
   keep([&](Held& kept) {
     kept.exported = held.exported;
     kept.lost = held.lost;
+    if (!exported) kept.retry_at = steady_clock::now() + kRetry;
   });
 }
 
@@ -435,10 +505,15 @@ absl::Status FleetProfiles::Release(const std::string& place,
 }
 
 bool FleetProfiles::CanTakeOver(const FleetProfile& profile) {
-  if (profile.done || profile.FailedOn(options_.node)) return false;
+  if (profile.done || profile.FailedOn(options_.node) ||
+      !Publishes(profile.key))
+    return false;
   for (const AgentDirectory::Known& known : options_.devices()) {
     const DeviceFacts& device = known.record.facts;
-    if (!known.usable() || !IsOfClass(device, profile.key)) continue;
+    // One that others use would keep the fleet waiting.
+    if (!known.usable() || !IsOfClass(device, profile.key) ||
+        (known.state && !known.state->busy.empty()))
+      continue;
     const auto fingerprint =
         options_.kernels->Fingerprint(profile.key.kernel, device);
     return fingerprint.ok() && *fingerprint == profile.key.fingerprint &&
@@ -481,7 +556,7 @@ void FleetProfiles::TakeOver() {
                          profile.why.empty() ? "" : ": ", profile.why),
         .by = begun ? kDaemonUser : profile.by,
         // What was measured before is in the chunks of who began.
-        .fresh = begun || profile.fresh,
+        .fresh = !profile.canary && (begun || profile.fresh),
         .samples_per_candidate = profile.samples_per_candidate,
         .portfolio_size = profile.portfolio_size,
         .canary = profile.canary,
@@ -492,7 +567,10 @@ void FleetProfiles::TakeOver() {
         true, absl::StrCat("the fleet's profile of kernel ", profile.key.kernel,
                            " cannot be done here: ", queued.message()));
     const std::lock_guard lock(mutex_);
-    declined_.insert(profile.id);
+    if (absl::IsFailedPrecondition(queued) || absl::IsInvalidArgument(queued))
+      declined_.insert(profile.id);
+    seen_[ProfilePlace(profile.key)].take_over_at =
+        steady_clock::now() + kTakeOverRetry;
   }
 }
 
@@ -504,7 +582,12 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
     revision = now->revision;
     const auto there = DecodeFleetProfile(place, now->value);
     if (absl::IsFailedPrecondition(there.status())) return there.status();
-    if (there.ok() && !there->done) return *there;
+    // One that nobody does is asked for anew, as it is wanted now.
+    if (there.ok() && !there->done) {
+      const auto holder = options_.registry->Get(HolderPlace(profile.key));
+      if (holder.ok()) return *there;
+      if (!absl::IsNotFound(holder.status())) return holder.status();
+    }
   } else if (!absl::IsNotFound(now.status())) {
     return now.status();
   }
@@ -525,6 +608,10 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
 absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
     const ReprofileRequest& request, const RolloutPlan& rollout) {
   if (!rollout.stages.empty()) RETURN_IF_ERROR(CheckRolloutPlan(rollout));
+  if (request.canary && request.fresh) {
+    return absl::InvalidArgumentError(
+        "a canary compares with samples of before: without --fresh");
+  }
   std::map<std::string, FleetProfile> wanted;  // By place.
   for (const AgentDirectory::Known& known : options_.devices()) {
     const DeviceFacts& device = known.record.facts;
@@ -567,17 +654,25 @@ absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
   return asked;
 }
 
-RolloutPlan FleetProfiles::RolloutOf(const ProfileKey& key,
-                                     const std::string& digest) {
+absl::StatusOr<RolloutPlan> FleetProfiles::RolloutOf(
+    const ProfileKey& key, const std::string& digest) {
   const std::string place = ProfilePlace(key);
   const std::lock_guard lock(mutex_);
   if (const auto held = held_.find(place); held != held_.end())
     return held->second.profile.rollout;
+  const auto watched =
+      classes_.find(FleetClass(key.silicon_key, key.environment_key));
+  if (watched == classes_.end() || !watched->second.listed) {
+    return absl::UnavailableError(
+        "what the fleet has asked for is not known here yet");
+  }
   const auto seen = seen_.find(place);
-  if (seen == seen_.end() || !seen->second.profile ||
-      seen->second.profile->digest != digest)
-    return {};
-  return seen->second.profile->rollout;
+  if (seen == seen_.end() || !seen->second.profile) return RolloutPlan();
+  const FleetProfile& profile = *seen->second.profile;
+  // A node that ended before it could say that it was done, too.
+  const bool of_it = profile.digest == digest ||
+                     (!profile.done && profile.begun_by == options_.node);
+  return of_it ? profile.rollout : RolloutPlan();
 }
 
 std::vector<FleetView::Profile> FleetProfiles::View() {

@@ -66,7 +66,8 @@ class FleetProfiles {
     std::string fleet;  // Its name.
     std::string node;   // This node's in it.
     FleetTrust trust;
-    // nullptr: this node publishes nothing, so that it profiles for itself.
+    // nullptr: this node publishes nothing, so that it profiles for the fleet
+    // never, and for itself where no other node does.
     std::shared_ptr<const SigningKey> key;
     // AgentDirectory::List.
     std::function<std::vector<AgentDirectory::Known>()> devices;
@@ -75,9 +76,11 @@ class FleetProfiles {
     // Whether a job here is to profile a kernel on a device.
     std::function<bool(const std::string& kernel, const std::string& uuid)>
         is_profiling;
-    // Returns the digest of the fleet's head for a key, empty where it has none
-    // of that fingerprint. Errors: UNAVAILABLE while that is not known.
+    // As FleetTables::HeadOf and TableOf.
     std::function<absl::StatusOr<std::string>(const ProfileKey&)> head_of;
+    std::function<absl::StatusOr<std::string>(const ProfileKey&)> table_of;
+    // Whether a kernel is pinned here, so that nothing is promoted.
+    std::function<bool(const ProfileKey&)> pinned;
     // Whether this node serves a table.
     std::function<bool(const ProfileKey&, const std::string& digest)> serves;
     // What many nodes would do at once, each does after a random part of it.
@@ -119,8 +122,9 @@ class FleetProfiles {
       const ReprofileRequest& request, const RolloutPlan& rollout);
 
   // Returns how a table that a job here promotes, or has, goes to the fleet; no
-  // stages: to all nodes at once.
-  RolloutPlan RolloutOf(const ProfileKey& key, const std::string& digest);
+  // stages: to all nodes at once. Errors: UNAVAILABLE while that is not known.
+  absl::StatusOr<RolloutPlan> RolloutOf(const ProfileKey& key,
+                                        const std::string& digest);
 
   // Returns what is known of the classes of this node's devices.
   std::vector<FleetView::Profile> View();
@@ -151,12 +155,14 @@ class FleetProfiles {
     bool lost = false;  // Another node has it.
     std::optional<JobRecord> ended;
     Time publish_until{};
+    Time retry_at{};  // After a failure.
   };
   // How it stands for a job that waits.
   struct Standing {
     bool known = false;
     Seen seen;
     bool held_here = false;
+    bool taken_here = false;  // By this process, which does not hold it.
   };
 
   void Run();
@@ -166,9 +172,17 @@ class FleetProfiles {
   Standing StandingOf(const ProfileKey& key);
   // Waits for news, a second at most.
   void AwaitNews();
+  // Whether what a job here finds for a key would be published.
+  bool Publishes(const ProfileKey& key) const;
   // Writes the job's profile with this node as its holder, and fetches what was
   // measured of it. Errors: as FleetRegistry::Commit.
   absl::Status Take(const JobRecord& job, const Seen& seen);
+  // The same where this node is its holder already.
+  void Hold(const JobRecord& job, const FleetProfile& profile,
+            int64_t revision);
+  // A job of what was asked for finds that the fleet has a table.
+  void EndAsked(const ProfileKey& key, const Seen& seen,
+                const std::string& digest);
   void Import(const JobRecord& job, const FleetProfile& profile);
   // Waits until a table of another node serves here.
   absl::StatusOr<ProfileTurn> AwaitTable(JobControl* control, JobWait& wait,
@@ -194,6 +208,7 @@ class FleetProfiles {
   std::map<std::string, Held> held_;  // The same.
   std::map<std::string, Watched> classes_;
   std::set<std::string> declined_;  // Profiles that were cancelled here.
+  std::set<std::string> taken_;     // Those that this process tried to take.
   std::mt19937_64 random_{std::random_device{}()};
   std::unique_ptr<FleetRegistry::WatchHandle> session_;
   std::thread thread_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -81,11 +82,13 @@ class ProfilingNode {
               const std::lock_guard lock(mutex_);
               return !asked_.empty();
             },
-        .head_of = [this](const ProfileKey&) -> absl::StatusOr<std::string> {
-          return head_;
-        },
-        .serves = [this](const ProfileKey&,
-                         const std::string& digest) { return head_ == digest; },
+        .head_of = [this](const ProfileKey&) { return Head(); },
+        .table_of = [this](const ProfileKey&) { return Head(); },
+        .pinned = [](const ProfileKey&) { return false; },
+        .serves =
+            [this](const ProfileKey&, const std::string& digest) {
+              return *Head() == digest;
+            },
         .jitter = std::chrono::milliseconds(1),
         .look_interval = std::chrono::milliseconds(20),
         .patience = std::chrono::milliseconds(300)});
@@ -139,6 +142,14 @@ class ProfilingNode {
     }
     ASSERT_TRUE(samples_.Append(Key(), 1, samples, {}).ok());
   }
+  absl::StatusOr<std::string> Head() {
+    const std::lock_guard lock(mutex_);
+    return head_;
+  }
+  void SetHead(const std::string& digest) {
+    const std::lock_guard lock(mutex_);
+    head_ = digest;
+  }
   std::vector<ReprofileRequest> asked() {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -146,7 +157,7 @@ class ProfilingNode {
 
   std::mutex mutex_;
   std::vector<ReprofileRequest> asked_;
-  bool attached_ = true;
+  std::atomic<bool> attached_ = true;
   std::string head_;
   FakeClock clock_;
   FakeSampleStore samples_;
@@ -200,7 +211,8 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   one_.EndJob(*first, JobState::kSucceeded, "promoted", "d1");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(Profile()->done);
-  one_.head_ = two_.head_ = "d1";
+  one_.SetHead("d1");
+  two_.SetHead("d1");
   const auto outcome = other.get();
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_THAT(outcome->done_elsewhere, HasSubstr("node-1"));
@@ -296,12 +308,46 @@ TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
 }
 
 TEST_F(FleetProfilesTest, NoCanaryWhereTheFleetHasATable) {
-  two_.head_ = "d9";
+  two_.SetHead("d9");
   const auto job = two_.Job(3, /*canary=*/true);
   const auto turn = two_.profiles_->Await(job.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
   EXPECT_FALSE(Profile());
+}
+
+TEST_F(FleetProfilesTest, ACanaryThatWasAskedForEndsWhereTheFleetHasATable) {
+  two_.attached_ = false;
+  FleetProfile wanted{.key = one_.Key(), .by = "1000"};
+  wanted.canary = true;
+  ASSERT_TRUE(one_.profiles_->Ask(wanted).ok());
+  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
+  one_.SetHead("d9");
+  const auto turn = one_.profiles_->Await(one_.Job(3, /*canary=*/true).get());
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
+  EXPECT_TRUE(Profile()->done);
+}
+
+TEST_F(FleetProfilesTest, WhoseAnswerWasLostHoldsItAllTheSame) {
+  one_.registry_->LoseNextAnswer();
+  auto turn = one_.Await(one_.Job(7));
+  ASSERT_TRUE(turn.get().ok());
+  EXPECT_TRUE(Holds("node-1"));
+  one_.Measure(3, 7);
+  EXPECT_TRUE(Becomes([&] { return Chunks() == 1; }));
+}
+
+TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {
+  two_.attached_ = false;
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  one_.EndJob(*first, JobState::kFailed, "no space left on the device");
+  EXPECT_TRUE(Becomes([&] { return !Profile()->failures.empty(); }));
+  const std::string id = Profile()->id;
+  ASSERT_TRUE(two_.profiles_->Ask({.key = one_.Key(), .by = "1000"}).ok());
+  EXPECT_NE(Profile()->id, id);
+  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
 }
 
 TEST_F(FleetProfilesTest, ProfilesAloneWithoutRegistryOrKey) {

@@ -119,23 +119,37 @@ uint32_t RolloutThreshold(absl::string_view digest, int32_t percent,
   return numbers[std::max<size_t>(taken, 1) - 1];
 }
 
-RolloutStep NextRolloutStep(const FleetRollout& rollout,
-                            absl::string_view fleet_class,
-                            absl::string_view kernel, absl::string_view digest,
+std::vector<std::string> NodesOfRollout(const FleetHead& head,
+                                        absl::Span<const FleetNode> nodes) {
+  const std::string fleet_class =
+      FleetClass(head.key.silicon_key, head.key.environment_key);
+  std::vector<std::string> names;
+  for (const FleetNode& node : nodes) {
+    if (node.node != head.node &&
+        std::find(node.classes.begin(), node.classes.end(), fleet_class) !=
+            node.classes.end())
+      names.push_back(node.node);
+  }
+  return names;
+}
+
+RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
                             absl::Span<const FleetNode> nodes,
                             double in_stage_s) {
+  const std::string fleet_class =
+      FleetClass(head.key.silicon_key, head.key.environment_key);
   int64_t chosen = 0;
+  for (const std::string& name : NodesOfRollout(head, nodes))
+    chosen += RolloutNumber(head.digest, name) <= rollout.threshold ? 1 : 0;
   int64_t serve = 0;
   int64_t unwell = 0;
   std::string first;
   for (const FleetNode& node : nodes) {
-    if (std::find(node.classes.begin(), node.classes.end(), fleet_class) !=
-            node.classes.end() &&
-        RolloutNumber(digest, node.node) <= rollout.threshold)
-      ++chosen;
+    if (node.node == head.node) continue;
     for (const FleetNode::Table& table : node.tables) {
-      if (table.fleet_class != fleet_class || table.kernel != kernel) continue;
-      if (table.trial_digest != digest) continue;
+      if (table.fleet_class != fleet_class ||
+          table.kernel != head.key.kernel || table.trial_digest != head.digest)
+        continue;
       ++serve;
       if (table.trial_problem.empty()) continue;
       ++unwell;
@@ -150,10 +164,9 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout,
                          " nodes that serve it are not well; ", first)};
   }
   const bool late = in_stage_s > std::max(kMostStageS, rollout.plan.hold_s);
-  if (serve == 0 && late)
+  if (chosen > 0 && serve == 0 && late)
     return {Kind::kHalt, "no node of the stage could serve it"};
-  if (serve == 0 || (serve < chosen && !late) ||
-      in_stage_s < rollout.plan.hold_s) {
+  if ((serve < chosen && !late) || in_stage_s < rollout.plan.hold_s) {
     return {Kind::kWait, absl::StrFormat("%d of %d nodes of the stage serve it",
                                          serve, chosen)};
   }

@@ -13,10 +13,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_profile.h"
 #include "server/store/records.h"
@@ -68,9 +70,9 @@ struct RolloutStep {
   std::string why;  // For people; of kHalt: what is the matter.
 };
 
-// Returns the next step of a rollout of the table `digest` whose nodes say so;
-// those of other classes do not count. `in_stage_s`: for how long it has been
-// in its stage.
+// Returns the next step of a rollout of a head whose nodes say so; those of
+// other classes do not count, nor does the node whose table it is, which serves
+// it in any case. `in_stage_s`: for how long it has been in its stage.
 //
 // A stage is passed when its nodes serve the table and `hold_s` is over. It is
 // halted where more than a tenth of the nodes that serve it are not well, or
@@ -78,11 +80,14 @@ struct RolloutStep {
 // reason of their own, as a pinned kernel, do not hold it up longer than that.
 // Cannot fail.
 inline constexpr double kMostStageS = 600;
-RolloutStep NextRolloutStep(const FleetRollout& rollout,
-                            absl::string_view fleet_class,
-                            absl::string_view kernel, absl::string_view digest,
+RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
                             absl::Span<const FleetNode> nodes,
                             double in_stage_s);
+
+// Returns the names of the nodes of a head's class but for its own. Cannot
+// fail.
+std::vector<std::string> NodesOfRollout(const FleetHead& head,
+                                        absl::Span<const FleetNode> nodes);
 
 }  // namespace wavetune
 

@@ -22,9 +22,10 @@ std::vector<std::string> Names(int count) {
 std::vector<FleetNode> Serving(const FleetRollout& rollout, int count) {
   std::vector<FleetNode> nodes;
   for (const std::string& name : Names(count)) {
-    FleetNode::Table table{.fleet_class = "c", .kernel = "gemm"};
+    FleetNode::Table table{.fleet_class = FleetClass("s", ""),
+                           .kernel = "gemm"};
     if (RolloutNumber("d", name) <= rollout.threshold) table.trial_digest = "d";
-    nodes.push_back({.node = name, .classes = {"c"}, .tables = {table}});
+    nodes.push_back({.node = name, .classes = {FleetClass("s", "")}, .tables = {table}});
   }
   return nodes;
 }
@@ -36,9 +37,21 @@ FleetRollout InStage(int32_t stage, int count) {
   return rollout;
 }
 
-RolloutStep Next(const FleetRollout& rollout,
-                 const std::vector<FleetNode>& nodes, double in_stage_s) {
-  return NextRolloutStep(rollout, "c", "gemm", "d", nodes, in_stage_s);
+FleetHead TheHead() {
+  return {.key = {.kernel = "gemm", .silicon_key = "s"},
+          .digest = "d",
+          .node = "origin"};
+}
+
+// With the node whose table it is, which serves it.
+RolloutStep Next(const FleetRollout& rollout, std::vector<FleetNode> nodes,
+                 double in_stage_s) {
+  nodes.push_back({.node = "origin",
+                   .classes = {FleetClass("s", "")},
+                   .tables = {{.fleet_class = FleetClass("s", ""),
+                               .kernel = "gemm",
+                               .trial_digest = "d"}}});
+  return NextRolloutStep(rollout, TheHead(), nodes, in_stage_s);
 }
 
 TEST(FleetRolloutTest, TakesThePercentOfNodesThatAStageSays) {
@@ -84,14 +97,20 @@ TEST(FleetRolloutTest, HaltsWhereNodesAreNotWell) {
   }
   EXPECT_THAT(Next(second, nodes, 31).why,
               HasSubstr("slower than the default"));
-  // Nobody could serve it; nodes of other classes say nothing.
+  // Nobody but its own node could serve it.
   nodes = Serving(second, 40);
-  for (FleetNode& node : nodes) {
-    node.classes = {"other"};
-    node.tables[0].fleet_class = "other";
-  }
+  for (FleetNode& node : nodes) node.tables[0].trial_digest.clear();
   EXPECT_EQ(Next(second, nodes, 31).kind, Kind::kWait);
   EXPECT_EQ(Next(second, nodes, kMostStageS + 1).kind, Kind::kHalt);
+}
+
+TEST(FleetRolloutTest, ANodeAloneInItsClassWaitsForNobody) {
+  const FleetRollout last = InStage(2, 1);
+  std::vector<FleetNode> others = Serving(last, 3);
+  for (FleetNode& node : others) node.classes = {"other"};
+  for (FleetNode& node : others) node.tables[0].fleet_class = "other";
+  EXPECT_EQ(Next(last, others, 29).kind, Kind::kWait);
+  EXPECT_EQ(Next(last, others, 31).kind, Kind::kFinish);
 }
 
 TEST(FleetRolloutTest, APlanThatIsWrongSaysSo) {

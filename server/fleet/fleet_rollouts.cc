@@ -1,6 +1,5 @@
 #include "server/fleet/fleet_rollouts.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,25 +50,19 @@ void FleetRollouts::Campaign(const Rollout& rollout) {
 }
 
 absl::Status FleetRollouts::Drive(const Rollout& rollout) {
-  const ProfileKey& key = rollout.head.key;
-  const std::string fleet_class =
-      FleetClass(key.silicon_key, key.environment_key);
+  if (rollout.head_revision != rollout.rollout.head_revision)
+    return Halt(rollout, "another table became the fleet's meanwhile");
   ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes,
                    options_.presence->Nodes());
-  std::vector<std::string> names;
-  for (const FleetNode& node : nodes) {
-    if (std::find(node.classes.begin(), node.classes.end(), fleet_class) !=
-        node.classes.end())
-      names.push_back(node.node);
-  }
+  const std::vector<std::string> names = NodesOfRollout(rollout.head, nodes);
   if (rollout.rollout.stage_since_us == 0) return SetStage(rollout, 0, names);
-  const double in_stage_s =
-      static_cast<double>(options_.clock->NowUs() -
-                          rollout.rollout.stage_since_us) /
-      1e6;
-  const RolloutStep step =
-      NextRolloutStep(rollout.rollout, fleet_class, key.kernel,
-                      rollout.head.digest, nodes, in_stage_s);
+  Stage& stage = stages_[RolloutPlace(rollout.head.key)];
+  if (stage.revision != rollout.revision)
+    stage = {rollout.revision, steady_clock::now()};
+  const std::chrono::duration<double> in_stage =
+      steady_clock::now() - stage.since;
+  const RolloutStep step = NextRolloutStep(rollout.rollout, rollout.head, nodes,
+                                           in_stage.count());
   switch (step.kind) {
     case RolloutStep::Kind::kAdvance:
       return SetStage(rollout, rollout.rollout.stage + 1, names);
@@ -93,7 +86,8 @@ absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,
                            .value = EncodeFleetRollout(next),
                            .expected = rollout.revision}}));
   Tell(false, rollout,
-       absl::StrCat("goes to ", percent, " % of ", nodes.size(), " nodes"));
+       absl::StrCat("goes to ", percent, " % of ", nodes.size(),
+                    " other nodes"));
   return absl::OkStatus();
 }
 

@@ -68,8 +68,16 @@ class FleetRollouts {
   void Tell(bool warning, const Rollout& rollout, const std::string& what);
 
   const Options options_;
-  // The task's own: when this node drives what nobody does, by its place.
+  // The stage of a rollout that this node drives, and since when it sees it: by
+  // no clock but its own.
+  struct Stage {
+    int64_t revision = 0;
+    Time since{};
+  };
+  // The task's own: when this node drives what nobody does, and the stages of
+  // what it does drive, by place.
   std::map<std::string, Time> turns_;
+  std::map<std::string, Stage> stages_;
   std::mt19937_64 random_{std::random_device{}()};
   PeriodicTask task_;
 };

@@ -24,12 +24,6 @@ int64_t RevisionOf(const std::optional<FleetEntry>& entry) {
   return entry ? entry->revision : 0;
 }
 
-// Whether this node measured it, so that it is the fleet's to have.
-bool IsOwn(const TableRecord& record) {
-  return record.how == PromotionKind::kProfiled ||
-         record.how == PromotionKind::kCarriedOver;
-}
-
 // Whether trying again may help without anything changing here.
 bool IsOfNetwork(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsAborted(status) ||
@@ -49,6 +43,7 @@ FleetTables::~FleetTables() {
 absl::Status FleetTables::Start() {
   ASSIGN_OR_RETURN(const auto accepted, options_.accepted->List());
   for (const auto& [key, stored] : accepted) {
+    heads_[key].stored.table_epoch = stored.table_epoch;
     auto head = ReadHead(key, stored.bytes);
     if (!head.ok() || !options_.trust.Check(*head).ok()) continue;
     heads_[key].accepted = *std::move(head);
@@ -197,7 +192,7 @@ FleetTables::OwnTables FleetTables::FindOwnTables() const {
   OwnTables own;
   for (const auto current = options_.tables->snapshot();
        const ServingTable& table : current->tables) {
-    if (!IsOwn(table.record)) continue;
+    if (!table.record.measured_here()) continue;
     TableRecord& newest = own[HeadKey(table.record.key)];
     if (table.record.epoch > newest.epoch) newest = table.record;
   }
@@ -275,13 +270,15 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
       .verdict = state.judged.verdict,
       .unusable = state.judged.unusable || withdrawn.has_value(),
       .own = own != own_tables.end() &&
-             (!state.accepted || own->second.epoch > state.stored.table_epoch)};
+             own->second.epoch > state.stored.table_epoch};
   if (state.judged.head) facts.registered = state.judged.head->head;
   if (state.accepted) facts.accepted = state.accepted->head;
-  AddTrial(state, facts);
   if (facts.own && state.trial.rollout &&
-      own->second.digest == state.trial.judged.head->head.digest)
-    facts.own = false;  // Its rollout publishes it.
+      own->second.digest == state.trial.judged.head->head.digest) {
+    if (!LeaveToRollout(key, state, own->second).ok()) return;
+    facts.own = false;
+  }
+  AddTrial(key, state, facts);
   const FleetStep step = NextFleetStep(facts);
   if (withdrawn.has_value() && step != FleetStep::kPublish &&
       step != FleetStep::kTry) {
@@ -320,7 +317,14 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
         std::make_shared<Backoff>(options_.look_interval, kLongestWait);
   }
   kept.retry_at = steady_clock::now() + kept.backoff->Next();
-  if (step != FleetStep::kAdopt || IsOfNetwork(taken)) return;
+  if (IsOfNetwork(taken)) return;
+  if (step == FleetStep::kTry &&
+      !options_.tables->snapshot()->PinOf(
+          state.trial.judged.head->head.key.kernel,
+          state.trial.judged.head->head.key.silicon_key)) {
+    kept.trial.fault = std::string(taken.message());
+  }
+  if (step != FleetStep::kAdopt) return;
   // An own table is published over it now, where there is one.
   kept.judged.unusable = true;
   if (facts.own) kept.retry_at = {};
@@ -448,7 +452,7 @@ absl::Status FleetTables::Adopt(const std::string& key, const State& state) {
     if (HeadKey(table.record.key) == key) lost.push_back(table.record);
   }
   for (const TableRecord& table : lost) {
-    if (IsOwn(table) && table.epoch > state.stored.table_epoch &&
+    if (table.measured_here() && table.epoch > state.stored.table_epoch &&
         table.epoch < imported.table.epoch)
       RETURN_IF_ERROR(KeepAsCandidate(table, head));
   }
@@ -527,6 +531,9 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
   if (order) writes.push_back(*std::move(order));
   writes.push_back(
       {.key = key, .value = bytes, .expected = RevisionOf(state.registered)});
+  // What is left of a rollout goes with the next head.
+  if (state.trial.rollout && !state.trial.rollout->halted.empty())
+    writes.push_back({.key = RolloutPlace(head.key)});
   const auto revision = options_.registry->Commit(writes);
   if (absl::IsAborted(revision.status()))
     RETURN_IF_ERROR(LookAgain(key, state));
@@ -571,7 +578,8 @@ absl::Status FleetTables::Publish(const std::string& key, const State& state,
                                   const TableRecord& own) {
   ASSIGN_OR_RETURN(const NewHead made,
                    MakeHead(own, facts, own.why, /*rolled_back=*/false));
-  const RolloutPlan plan = options_.rollout_of(own.key, own.digest);
+  ASSIGN_OR_RETURN(const RolloutPlan plan,
+                   options_.rollout_of(own.key, own.digest));
   if (!plan.stages.empty())
     return BeginRollout(key, state, made.head.head, made.bytes, plan);
   const HeadPlace place = PlaceOf(key);
@@ -633,6 +641,19 @@ absl::StatusOr<std::string> FleetTables::HeadOf(const ProfileKey& key) {
       state.judged.head->head.key.fingerprint != key.fingerprint)
     return "";
   return state.judged.head->head.digest;
+}
+
+absl::StatusOr<std::string> FleetTables::TableOf(const ProfileKey& key) {
+  ASSIGN_OR_RETURN(const std::string head, HeadOf(key));
+  if (!head.empty()) return head;
+  const std::string place = HeadKey(key);
+  const std::lock_guard lock(mutex_);
+  if (!classes_[PlaceOf(place).fleet_class].rollouts_listed)
+    return absl::UnavailableError("what the fleet tries is not known here yet");
+  const auto found = heads_.find(place);
+  if (found == heads_.end() || !found->second.trial.rollout) return "";
+  const FleetHead& tried = found->second.trial.judged.head->head;
+  return tried.key == key ? tried.digest : "";
 }
 
 bool FleetTables::Serves(const ProfileKey& key,

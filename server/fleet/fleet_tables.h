@@ -107,6 +107,7 @@ class FleetTables {
     int64_t revision = 0;  // Of its entry.
     FleetHead head;
     std::string driver;  // The node that drives it; empty: none does.
+    int64_t head_revision = 0;  // Of the class's head now; 0: it has none.
   };
 
   explicit FleetTables(Options options);
@@ -129,6 +130,9 @@ class FleetTables {
   // and fingerprint; empty: it has none that is good. Errors: UNAVAILABLE while
   // this node does not know.
   absl::StatusOr<std::string> HeadOf(const ProfileKey& key);
+  // The same, and where it has none, of the table of a rollout, also of one
+  // that was halted: what the fleet has found for the class.
+  absl::StatusOr<std::string> TableOf(const ProfileKey& key);
   // Returns the rollouts whose heads are good.
   std::vector<Rollout> Rollouts();
   // Whether this node serves a table for its devices of that key.
@@ -181,6 +185,8 @@ class FleetTables {
     int64_t revision = 0;
     std::optional<FleetRollout> rollout;  // Where it and its head are good.
     Judgement judged;                     // Of its head.
+    bool served = false;  // It has served here.
+    std::string fault;    // Why it cannot, for a reason that is its own.
   };
 
   // What is known of one head. The thread reads a copy, as news may come.
@@ -209,7 +215,10 @@ class FleetTables {
     // What the registry has is known.
     bool heads_listed = false;
     bool orders_listed = false;
-    bool listed() const { return heads_listed && orders_listed; }
+    bool rollouts_listed = false;
+    bool listed() const {
+      return heads_listed && orders_listed && rollouts_listed;
+    }
   };
   using OwnTables = std::map<std::string, TableRecord>;  // By head's key.
 
@@ -247,12 +256,19 @@ class FleetTables {
   void Judge(const std::string& key, State& state, uint64_t trust_list);
   // Judges the registered rollout likewise, and adds it to the facts.
   void JudgeTrial(const std::string& key, State& state, uint64_t trust_list);
-  void AddTrial(const State& state, HeadFacts& facts) const;
+  void AddTrial(const std::string& key, State& state, HeadFacts& facts);
   void AddTrial(const State& state, FleetView::Standing& standing) const;
   // Whether this node is to serve it, where nothing newer is there.
   bool IsChosenFor(const Trial& trial) const;
   absl::Status Adopt(const std::string& key, const State& state);
   absl::Status Try(const std::string& key, const State& state);
+  // The rollout has the table from now on, also over a restart: it is not
+  // published beside it.
+  absl::Status LeaveToRollout(const std::string& key, State& state,
+                              const TableRecord& own);
+  // What is left of a rollout that has ended, if it serves.
+  std::optional<TableRecord> StrayOf(const std::string& key,
+                                     const State& state) const;
   absl::Status GoBack(const std::string& key, const State& state);
   absl::Status BeginRollout(const std::string& key, const State& state,
                             const FleetHead& head, const std::string& bytes,

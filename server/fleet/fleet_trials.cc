@@ -26,6 +26,7 @@ void FleetTables::TakeRollouts(const std::string& fleet_class,
       return absl::StrCat(HeadsPrefix(fleet_class), kernel);
     };
     if (news.whole) {
+      classes_[fleet_class].rollouts_listed = true;
       ForEachOf(fleet_class, [](State& state) {
         state.rolled_out.reset();
         state.driver.clear();
@@ -92,37 +93,69 @@ bool FleetTables::IsChosenFor(const Trial& trial) const {
               trial.rollout->threshold);
 }
 
-void FleetTables::AddTrial(const State& state, HeadFacts& facts) const {
-  const uint64_t newest = NextFleetEpoch(facts) - 1;
-  if (state.trial.rollout) {
-    const FleetHead& head = state.trial.judged.head->head;
-    const bool serves = ServingOf(head).has_value();
-    if (head.epoch > newest && IsChosenFor(state.trial)) {
-      facts.trial = head;
-      facts.serves_trial = serves;
-      return;
-    }
-    if (serves && (!facts.accepted || head.digest != facts.accepted->digest))
-      facts.stray = true;
-  }
-  // After a restart nothing but this says that a rollout was halted meanwhile.
-  if (!facts.accepted) return;
+absl::Status FleetTables::LeaveToRollout(const std::string& key, State& state,
+                                         const TableRecord& own) {
+  state.stored.table_epoch = own.epoch;
+  RETURN_IF_ERROR(options_.accepted->Put(key, state.stored));
+  const std::lock_guard lock(mutex_);
+  heads_[key].stored.table_epoch = own.epoch;
+  return absl::OkStatus();
+}
+
+std::optional<TableRecord> FleetTables::StrayOf(const std::string& key,
+                                                const State& state) const {
   for (const auto current = options_.tables->snapshot();
        const ServingTable& table : current->tables) {
-    if (table.record.key == facts.accepted->key &&
-        table.record.how == PromotionKind::kFleet &&
-        table.record.digest != facts.accepted->digest)
-      facts.stray = true;
+    const TableRecord& record = table.record;
+    if (HeadKey(record.key) != key ||
+        (state.accepted && record.digest == state.accepted->head.digest))
+      continue;
+    if (state.trial.rollout &&
+        record.digest == state.trial.judged.head->head.digest)
+      return record;
+    // After a restart nothing but this says that a rollout ended meanwhile.
+    if (state.accepted && record.key == state.accepted->head.key &&
+        (record.how == PromotionKind::kFleet ||
+         (record.measured_here() && record.epoch <= state.stored.table_epoch)))
+      return record;
   }
+  return std::nullopt;
+}
+
+void FleetTables::AddTrial(const std::string& key, State& state,
+                           HeadFacts& facts) {
+  const uint64_t newest = NextFleetEpoch(facts) - 1;
+  if (!state.trial.rollout || !IsChosenFor(state.trial) ||
+      state.trial.judged.head->head.epoch <= newest) {
+    facts.stray = StrayOf(key, state).has_value();
+    return;
+  }
+  facts.trial = state.trial.judged.head->head;
+  facts.serves_trial = ServingOf(*facts.trial).has_value();
+  if (facts.serves_trial) {
+    state.trial.served = true;
+    state.trial.fault.clear();
+  } else if (state.trial.served) {
+    // It is not tried again.
+    facts.serves_trial = true;
+    state.trial.fault =
+        "it serves here no longer: it was withdrawn, rolled back or retired";
+  }
+  const std::lock_guard lock(mutex_);
+  heads_[key].trial.served = state.trial.served;
+  heads_[key].trial.fault = state.trial.fault;
 }
 
 void FleetTables::AddTrial(const State& state,
                            FleetView::Standing& standing) const {
-  if (!state.trial.rollout || !state.trial.rollout->halted.empty()) return;
+  if (!state.trial.rollout || !IsChosenFor(state.trial)) return;
   const FleetHead& head = state.trial.judged.head->head;
-  if (!ServingOf(head)) return;
-  standing.behind.clear();
+  const bool serves = ServingOf(head).has_value();
+  if (!serves && state.trial.fault.empty()) return;
   standing.trial_digest = head.digest;
+  standing.trial_problem = state.trial.fault;
+  if (!serves) return;
+  standing.behind.clear();
   standing.trial_problem = options_.trial_problem(head.key, head.digest);
 }
 
@@ -133,23 +166,27 @@ absl::Status FleetTables::Try(const std::string& key, const State& state) {
 absl::Status FleetTables::GoBack(const std::string& key, const State& state) {
   // A rollout that has ended well is gone a moment before its head is told.
   RETURN_IF_ERROR(LookAgain(key, state));
-  const std::string why =
+  const std::optional<TableRecord> stray = StrayOf(key, state);
+  if (!stray) return absl::OkStatus();
+  const std::string why = absl::StrCat(
+      "its rollout has ended",
       state.trial.rollout && !state.trial.rollout->halted.empty()
-          ? state.trial.rollout->halted
-          : "it has gone";
-  if (state.accepted) {
-    Judgement judged{.head = state.accepted,
-                     .signer = state.accepted->head.node};
-    RETURN_IF_ERROR(Serve(key, state, judged).status());
-  } else if (state.trial.rollout) {
+          ? absl::StrCat(": ", state.trial.rollout->halted)
+          : "");
+  const bool serves = state.accepted && ServingOf(state.accepted->head);
+  if (state.accepted && !serves) {
+    ASSIGN_OR_RETURN(const std::string signer,
+                     options_.trust.Check(*state.accepted));
     RETURN_IF_ERROR(
-        options_.tables->Retire(state.trial.judged.head->head.key, kDaemonUser,
-                                absl::StrCat("its rollout was halted: ", why)));
+        Serve(key, state, {.head = state.accepted, .signer = signer}).status());
   }
-  options_.log(true, absl::StrCat("kernel ", key.substr(key.rfind('/') + 1),
-                                  ": back to the fleet's head, as a rollout "
-                                  "was halted: ",
-                                  why));
+  // Importing ends those of its own key.
+  if (serves || !state.accepted || stray->key != state.accepted->head.key)
+    RETURN_IF_ERROR(options_.tables->Retire(stray->key, kDaemonUser, why));
+  options_.log(true,
+               absl::StrCat("kernel ", stray->key.kernel, ": table ",
+                            ShortDigest(stray->digest),
+                            " serves no longer, the fleet's head does: ", why));
   return absl::OkStatus();
 }
 
@@ -158,6 +195,12 @@ absl::Status FleetTables::BeginRollout(const std::string& key,
                                        const FleetHead& head,
                                        const std::string& bytes,
                                        const RolloutPlan& plan) {
+  if (state.trial.rollout && state.trial.rollout->halted.empty()) {
+    return absl::UnavailableError(
+        "a table is to go to the fleet in stages, and another one is on its "
+        "way: it waits for that");
+  }
+  RETURN_IF_ERROR(LookAgain(key, state));
   ASSIGN_OR_RETURN(std::vector<FleetWrite> writes, PayloadWrites(state, head));
   const FleetRollout rollout{
       .head = bytes,
@@ -189,7 +232,10 @@ std::vector<FleetTables::Rollout> FleetTables::Rollouts() {
     rollouts.push_back({.rollout = *state.trial.rollout,
                         .revision = state.trial.revision,
                         .head = state.trial.judged.head->head,
-                        .driver = state.driver});
+                        .driver = state.driver,
+                        .head_revision = state.registered
+                                             ? state.registered->revision
+                                             : 0});
   }
   return rollouts;
 }

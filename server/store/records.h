@@ -121,6 +121,11 @@ struct TableRecord {
   const std::string& measured_in() const {
     return carried_from.empty() ? key.environment_key : carried_from;
   }
+  // Whether a job of this node found it.
+  bool measured_here() const {
+    return how == PromotionKind::kProfiled ||
+           how == PromotionKind::kCarriedOver;
+  }
 
   friend bool operator==(const TableRecord&, const TableRecord&) = default;
 };
