@@ -6,15 +6,11 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "base/digest.h"
 #include "base/log.h"
 #include "base/periodic_task.h"
 #include "base/status_macros.h"
@@ -35,11 +31,7 @@
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
 #include "server/fleet/fleet_admin.h"
-#include "server/fleet/fleet_presence.h"
-#include "server/fleet/fleet_profiles.h"
-#include "server/fleet/fleet_rollouts.h"
-#include "server/fleet/fleet_spot_checks.h"
-#include "server/fleet/fleet_tables.h"
+#include "server/fleet/fleet_member.h"
 #include "server/jobs/drift_watch.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
@@ -72,10 +64,6 @@ constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 constexpr int kJobsRemembered = 1000;
 // How soon an edited kernel, or a device of another driver, is noticed.
 constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
-// Decisions after which clients' reports say something of a table on trial, and
-// the share of them that may be uncertain.
-constexpr double kFewestTrialDecisions = 1000;
-constexpr double kMostUncertain = 0.5;
 // How long a list of kernels waits for a look at the disk, which may be slow.
 constexpr std::chrono::milliseconds kRefreshPatience{250};
 
@@ -164,14 +152,25 @@ class Daemon::Impl {
              .warn = WarnOfKernels,
              .refused =
                  [this](const EventRecord& event) { events_.Record(event); }}),
-        fleet_heads_(stores.fleet_heads),
-        fleet_trust_(options.fleet.trust),
+        fleet_({.membership = options.fleet,
+                .version = options.version,
+                .tables = &tables_,
+                .devices = &devices_,
+                .kernels = &kernels_,
+                .samples = stores.samples,
+                .admission = &admission_,
+                .accepted = stores.fleet_heads,
+                .jobs = &jobs_,
+                .usage = &usage_,
+                .events = &events_,
+                .clock = clock_,
+                .log = LogOfFleet}),
         status_handler_(MakeStatusOptions(stores)),
         sample_handler_(&tables_, stores.samples, clock_),
         admin_handler_(&jobs_, &kernels_,
                        [this](const ReprofileRequest& request,
                               const RolloutPlan& rollout) {
-                         return AskFleet(request, rollout);
+                         return fleet_.AskFor(request, rollout);
                        }),
         table_admin_({.store_id = stores.facts.store_id,
                       .tables = &tables_,
@@ -180,7 +179,7 @@ class Daemon::Impl {
                       .samples = stores.samples,
                       .clock = clock_,
                       .events = &events_}),
-        fleet_admin_({.fleet = [this] { return fleet_.get(); },
+        fleet_admin_({.fleet = [this] { return fleet_.tables(); },
                       .tables = &tables_,
                       .devices = &devices_,
                       .kernels = &kernels_,
@@ -232,7 +231,7 @@ class Daemon::Impl {
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());
     defaults_.Load();
-    RETURN_IF_ERROR(JoinFleet());
+    RETURN_IF_ERROR(fleet_.Start());
     RETURN_IF_ERROR(jobs_.Start());
     RememberCanaries();
     surroundings_.Start(kSurroundingsInterval, [this] {
@@ -266,7 +265,7 @@ class Daemon::Impl {
   void Change(const DaemonOptions& options) {
     Change(options, *job_settings_);
     top_ups_.SetOptions(options.top_ups);
-    TrustInFleet(options.fleet.trust);
+    fleet_.Trust(options.fleet.trust);
   }
 
   void TellOfReload(const std::string& text, bool failed) {
@@ -281,7 +280,7 @@ class Daemon::Impl {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
-    LeaveFleet();
+    fleet_.Stop();
     metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
@@ -303,191 +302,6 @@ class Daemon::Impl {
   }
 
  private:
-  absl::Status JoinFleet() {
-    const FleetMembership& membership = options_.fleet;
-    if (membership.registry == nullptr) return absl::OkStatus();
-    auto fleet = std::make_unique<FleetTables>(FleetTables::Options{
-        .registry = membership.registry,
-        .tables = &tables_,
-        .devices = &devices_,
-        .admission = &admission_,
-        .accepted = fleet_heads_,
-        .clock = clock_,
-        .fleet = membership.name,
-        .node = membership.node,
-        .trust = membership.trust,
-        .key = membership.key,
-        .rollout_of =
-            [this](const ProfileKey& key, const std::string& digest) {
-              return profiles_->RolloutOf(key, digest);
-            },
-        .trial_problem =
-            [this](const ProfileKey& key, const std::string& digest) {
-              return TrialProblem(key, digest);
-            },
-        .adopted =
-            [this](const ProfileKey& key, const std::string& digest) {
-              spot_checks_.OnAdopted(key, digest);
-            },
-        .log = LogOfFleet});
-    fleet_ = std::move(fleet);
-    profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
-        .registry = membership.registry,
-        .samples = &samples_,
-        .kernels = &kernels_,
-        .clock = clock_,
-        .fleet = membership.name,
-        .node = membership.node,
-        .trust = membership.trust,
-        .key = membership.key,
-        .devices = [this] { return devices_.List(); },
-        .reprofile =
-            [this](const ReprofileRequest& request) {
-              return jobs_.Reprofile(request).status();
-            },
-        .is_profiling =
-            [this](const std::string& kernel, const std::string& uuid) {
-              return jobs_.IsProfiling(kernel, uuid);
-            },
-        .head_of =
-            [this](const ProfileKey& key) { return fleet_->HeadOf(key); },
-        .serves =
-            [this](const ProfileKey& key, const std::string& digest) {
-              return fleet_->Serves(key, digest);
-            },
-        .log = LogOfFleet});
-    RETURN_IF_ERROR(fleet_->Start());
-    profiles_->Start();
-    presence_ = std::make_unique<FleetPresence>(
-        FleetPresence::Options{.registry = membership.registry,
-                               .state = [this] { return FleetState(); },
-                               .log = LogOfFleet});
-    presence_->Start();
-    rollouts_ = std::make_unique<FleetRollouts>(
-        FleetRollouts::Options{.registry = membership.registry,
-                               .tables = fleet_.get(),
-                               .presence = presence_.get(),
-                               .clock = clock_,
-                               .node = membership.node,
-                               .log = LogOfFleet});
-    rollouts_->Start();
-    return absl::OkStatus();
-  }
-
-  // Has a table that another node was ahead of compared with that node's: a
-  // profile with its samples has nothing left to measure but the verification,
-  // which is one interleaved measurement of both.
-  void Compare(const TableRecord& own, const FleetHead& winner) {
-    ReprofileRequest request{
-        .kernel = own.key.kernel,
-        .silicon_key = own.key.silicon_key,
-        .environment_key = own.key.environment_key,
-        .reason = absl::StrCat(
-            "compares this node's table ", ShortDigest(own.digest), " with ",
-            ShortDigest(winner.digest), " of node ", winner.node),
-        .fingerprint = own.key.fingerprint};
-    if (const auto job = jobs_.Get(own.job_id); job.ok()) {
-      request.samples_per_candidate = job->samples_per_candidate;
-      request.portfolio_size = job->portfolio_size;
-    }
-    const absl::Status queued = jobs_.Reprofile(request).status();
-    if (queued.ok()) return;
-    LogOfFleet(true, absl::StrCat("table ", ShortDigest(own.digest),
-                                  " of kernel ", own.key.kernel,
-                                  " stays a candidate that nobody compares: ",
-                                  queued.message()));
-  }
-
-  // What speaks against a table that serves on trial: a board here, or what
-  // clients report of it.
-  std::string TrialProblem(const ProfileKey& key, const std::string& digest) {
-    std::string problem = spot_checks_.ProblemOf(digest);
-    if (!problem.empty()) return problem;
-    const auto usage = usage_.FindCounts(key.kernel, key.silicon_key);
-    if (!usage || usage->digest != digest ||
-        usage->with_table.total() < kFewestTrialDecisions ||
-        usage->with_table.uncertain_share() <= kMostUncertain)
-      return "";
-    return absl::StrFormat(
-        "clients report that %.0f %% of its decisions are "
-        "extrapolated or have wide bounds",
-        100 * usage->with_table.uncertain_share());
-  }
-
-  absl::StatusOr<std::vector<FleetView::Profile>> AskFleet(
-      const ReprofileRequest& request, const RolloutPlan& rollout) {
-    if (profiles_ == nullptr) return NoFleet();
-    return profiles_->AskFor(request, rollout);
-  }
-
-  static absl::Status NoFleet() {
-    return absl::FailedPreconditionError(
-        "this node is in no fleet: start wavetuned with --fleet "
-        "(docs/fleet.md)");
-  }
-
-  // What this node tells the fleet of itself.
-  FleetNode FleetState() {
-    FleetNode state{.node = options_.fleet.node, .version = options_.version};
-    std::set<std::string> classes;
-    std::set<std::string> measuring;
-    for (const AgentDirectory::Known& known : devices_.List()) {
-      const DeviceFacts& device = known.record.facts;
-      const std::string one =
-          FleetClass(SiliconKey(device), EnvironmentKey(device));
-      classes.insert(one);
-      if (known.usable()) measuring.insert(one);
-    }
-    state.classes = {classes.begin(), classes.end()};
-    state.measuring_classes = {measuring.begin(), measuring.end()};
-    for (const FleetView::Standing& standing : fleet_->View().heads) {
-      FleetNode::Table table{.fleet_class = standing.fleet_class,
-                             .kernel = standing.kernel,
-                             .behind = standing.behind,
-                             .trial_digest = standing.trial_digest,
-                             .trial_problem = standing.trial_problem};
-      if (standing.accepted) {
-        table.digest = standing.accepted->digest;
-        table.epoch = standing.accepted->epoch;
-      }
-      state.tables.push_back(std::move(table));
-    }
-    return state;
-  }
-
-  // An empty list is none: the fleet was not among what was read.
-  void TrustInFleet(const FleetTrust& trust) {
-    if (fleet_ == nullptr || trust.empty() || !fleet_trust_.Replace(trust))
-      return;
-    LogOfFleet(false, "the list of trusted keys is another one");
-    fleet_->JudgeAnew();
-  }
-
-  // They stay until the end of all: a job that ends at this moment tells them.
-  void LeaveFleet() {
-    if (presence_ != nullptr) presence_->Stop();  // The registry, too.
-    if (rollouts_ != nullptr) rollouts_->Stop();
-    if (profiles_ != nullptr) profiles_->Stop();
-    if (fleet_ != nullptr) fleet_->Stop();
-  }
-
-  std::optional<FleetView> ViewFleet() {
-    if (fleet_ == nullptr) return std::nullopt;
-    FleetView view = fleet_->View();
-    view.absent = presence_->problem();
-    view.profiles = profiles_->View();
-    return view;
-  }
-
-  absl::StatusOr<FleetSummary> SummariseFleet() {
-    if (presence_ == nullptr) return NoFleet();
-    // Nobody else's reading waits for what is known to be silent.
-    if (const std::string outage = fleet_->View().outage; !outage.empty())
-      return absl::UnavailableError(outage);
-    ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes, presence_->Nodes());
-    return SummaryOf(nodes);
-  }
-
   absl::Status ShowMetrics() {
     if (options_.metrics_address.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(
@@ -505,7 +319,7 @@ class Daemon::Impl {
              .clock = clock_,
              .watchers = [this] { return table_handler_.watchers(); },
              .slow_watchers = [this] { return table_handler_.slow_watchers(); },
-             .fleet = [this] { return ViewFleet(); }}));
+             .fleet = [this] { return fleet_.View(); }}));
     return absl::OkStatus();
   }
 
@@ -568,16 +382,11 @@ class Daemon::Impl {
     services.candidates_changed = [this](const ProfileKey& key) {
       defaults_.Reload(key);
     };
-    services.await_turn =
-        [this](JobControl* job) -> absl::StatusOr<ProfileTurn> {
-      if (profiles_ == nullptr) return ProfileTurn();
-      return profiles_->Await(job);
-    };
+    services.await_turn = [this](JobControl* job) { return fleet_.Await(job); };
     services.job_changed = [this](const JobRecord& job) {
       activity_.Add(job);
       events_.Record(EventOf(job));
-      if (profiles_ != nullptr) profiles_->OnJob(job);
-      spot_checks_.OnJob(job);
+      fleet_.OnJob(job);
     };
     services.canary_judged = [this](const JobRecord& job) {
       activity_.AddCanary(job);
@@ -612,8 +421,8 @@ class Daemon::Impl {
       surroundings_.RunSoon(kRefreshPatience);
     };
     options.watchers = [this] { return table_handler_.watchers(); };
-    options.fleet = [this] { return ViewFleet(); };
-    options.fleet_summary = [this] { return SummariseFleet(); };
+    options.fleet = [this] { return fleet_.View(); };
+    options.fleet_summary = [this] { return fleet_.Summarise(); };
     return options;
   }
 
@@ -684,15 +493,6 @@ class Daemon::Impl {
   WorkloadCatalog workloads_;
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
-  FleetSpotChecks spot_checks_{{.devices = [this] { return devices_.List(); },
-                                .reprofile =
-                                    [this](const ReprofileRequest& request) {
-                                      return jobs_.Reprofile(request).status();
-                                    },
-                                .disagrees =
-                                    [this](const JobRecord& job) {
-                                      events_.Record(SpotCheckEvent(job));
-                                    }}};
   JobQueue jobs_;
   DriftWatch drift_;
   TableHandler table_handler_;
@@ -701,13 +501,7 @@ class Daemon::Impl {
   StalenessWatch staleness_;
   TableAdmission admission_;
   ShippedTables shipped_;
-  FleetHeadStore* const fleet_heads_;
-  FleetTrust fleet_trust_;  // What the fleet's parts share.
-  // Set before any thread of jobs or calls; nullptr: it is in none.
-  std::unique_ptr<FleetTables> fleet_;
-  std::unique_ptr<FleetProfiles> profiles_;
-  std::unique_ptr<FleetPresence> presence_;
-  std::unique_ptr<FleetRollouts> rollouts_;
+  FleetMember fleet_;
   PeriodicTask surroundings_;
   StatusHandler status_handler_;
   SampleHandler sample_handler_;

@@ -14,9 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/signing_key.h"
-#include "server/fleet/fleet_registry.h"
-#include "server/fleet/fleet_trust.h"
+#include "server/fleet/fleet_member.h"
 #include "server/jobs/profiling_functions.h"
 #include "server/rpc/status_handler.h"
 #include "server/rpc/tls_access.h"
@@ -57,15 +55,6 @@ struct TcpOptions {
   std::chrono::milliseconds look_interval = TlsAccess::kInterval;
   // As UserServers::Options::ping_after.
   std::chrono::milliseconds ping_after{30000};
-};
-
-// How the daemon is a node of a fleet.
-struct FleetMembership {
-  FleetRegistry* registry = nullptr;  // nullptr: it is none. Outlives it.
-  std::string name;                   // The fleet's.
-  std::string node;                   // This node's in it.
-  FleetTrust trust;
-  std::shared_ptr<const SigningKey> key;  // nullptr: it publishes nothing.
 };
 
 struct DaemonOptions {

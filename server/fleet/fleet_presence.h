@@ -90,7 +90,7 @@ class FleetPresence {
   Time listed_at_{};
   // The thread's own.
   std::string told_;
-  int64_t revision_ = 0;  // Of what it told.
+  int64_t revision_ = 0;      // Of what it told.
   std::optional<Time> next_;  // When what has changed is told.
   std::optional<Time> twin_since_;
   std::mt19937_64 random_{std::random_device{}()};

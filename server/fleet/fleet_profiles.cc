@@ -249,9 +249,9 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
                             "the fleet has a table for this environment");
         }
       }
-      const bool others =
-          seen.profile && !seen.profile->done && seen.profile->key == job.key &&
-          !DoesWhatIsAsked(job, *seen.profile);
+      const bool others = seen.profile && !seen.profile->done &&
+                          seen.profile->key == job.key &&
+                          !DoesWhatIsAsked(job, *seen.profile);
       if (known && (others || !Publishes(job.key))) return ProfileTurn();
       if (known) {
         const absl::Status taken = Take(job, seen);
@@ -374,8 +374,8 @@ void FleetProfiles::Import(const JobRecord& job, const FleetProfile& profile) {
   }
   if (imported->samples > 0) {
     options_.log(
-        false, absl::StrCat("job ", job.id, " goes on with ",
-                            imported->samples, " samples of other nodes"));
+        false, absl::StrCat("job ", job.id, " goes on with ", imported->samples,
+                            " samples of other nodes"));
   }
   if (imported->refused > 0) {
     options_.log(
@@ -443,9 +443,8 @@ void FleetProfiles::Tend(const std::string& place) {
         held.lost ? absl::OkStatus() : Release(place, held);
     // What was changed by others since is theirs.
     if (!released.ok() && !absl::IsAborted(released))
-      return keep([](Held& kept) {
-        kept.retry_at = steady_clock::now() + kRetry;
-      });
+      return keep(
+          [](Held& kept) { kept.retry_at = steady_clock::now() + kRetry; });
     const std::lock_guard lock(mutex_);
     held_.erase(place);
     return;

@@ -85,10 +85,9 @@ class ProfilingNode {
         .head_of = [this](const ProfileKey&) { return Head(); },
         .table_of = [this](const ProfileKey&) { return Head(); },
         .pinned = [](const ProfileKey&) { return false; },
-        .serves =
-            [this](const ProfileKey&, const std::string& digest) {
-              return *Head() == digest;
-            },
+        .serves = [this](
+                      const ProfileKey&,
+                      const std::string& digest) { return *Head() == digest; },
         .jitter = std::chrono::milliseconds(1),
         .look_interval = std::chrono::milliseconds(20),
         .patience = std::chrono::milliseconds(300)});
@@ -381,8 +380,11 @@ TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
   EXPECT_EQ(request.by, "1000");
   EXPECT_FALSE(request.fresh);
   EXPECT_THAT(request.reason, HasSubstr("new kernels"));
-  // Who asks meanwhile is told of that one.
-  EXPECT_EQ(one_.profiles_->Ask(wanted)->id, asked->id);
+  // Who asks while it is done is told of that one.
+  auto job = one_.Job(5);
+  job->Update([](JobRecord& record) { record.budget_s = 20; });
+  ASSERT_TRUE(one_.profiles_->Await(job.get()).ok());
+  EXPECT_EQ(two_.profiles_->Ask(wanted)->id, asked->id);
 }
 
 TEST_F(FleetProfilesTest, EndsWithTheJobThatWaits) {

@@ -147,8 +147,8 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
   for (const FleetNode& node : nodes) {
     if (node.node == head.node) continue;
     for (const FleetNode::Table& table : node.tables) {
-      if (table.fleet_class != fleet_class ||
-          table.kernel != head.key.kernel || table.trial_digest != head.digest)
+      if (table.fleet_class != fleet_class || table.kernel != head.key.kernel ||
+          table.trial_digest != head.digest)
         continue;
       ++serve;
       if (table.trial_problem.empty()) continue;

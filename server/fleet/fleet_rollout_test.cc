@@ -25,7 +25,8 @@ std::vector<FleetNode> Serving(const FleetRollout& rollout, int count) {
     FleetNode::Table table{.fleet_class = FleetClass("s", ""),
                            .kernel = "gemm"};
     if (RolloutNumber("d", name) <= rollout.threshold) table.trial_digest = "d";
-    nodes.push_back({.node = name, .classes = {FleetClass("s", "")}, .tables = {table}});
+    nodes.push_back(
+        {.node = name, .classes = {FleetClass("s", "")}, .tables = {table}});
   }
   return nodes;
 }

@@ -61,8 +61,8 @@ absl::Status FleetRollouts::Drive(const Rollout& rollout) {
     stage = {rollout.revision, steady_clock::now()};
   const std::chrono::duration<double> in_stage =
       steady_clock::now() - stage.since;
-  const RolloutStep step = NextRolloutStep(rollout.rollout, rollout.head, nodes,
-                                           in_stage.count());
+  const RolloutStep step =
+      NextRolloutStep(rollout.rollout, rollout.head, nodes, in_stage.count());
   switch (step.kind) {
     case RolloutStep::Kind::kAdvance:
       return SetStage(rollout, rollout.rollout.stage + 1, names);

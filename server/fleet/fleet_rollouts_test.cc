@@ -193,6 +193,31 @@ TEST_F(FleetRolloutsTest, ItIsHaltedWhereNodesAreNotWellAndAllGoBack) {
   EXPECT_TRUE(AllServe(third));
 }
 
+TEST_F(FleetRolloutsTest, ARestartPublishesNothingBesideTheRollout) {
+  ASSERT_TRUE(AllServe(first_));
+  nodes_[0]->SetPlan({{50, 100}, 60});
+  const std::string second = nodes_[0]->node().Profile(11);
+  ASSERT_TRUE(Eventually([&] { return Serve(second) >= 2; }));
+  nodes_[0]->Stop();
+  nodes_[0]->SetPlan({});  // Forgotten.
+  nodes_[0]->Start();
+  EXPECT_TRUE(Eventually([&] {
+    const FleetView view = nodes_[0]->node().fleet_->View();
+    return !view.heads.empty() && view.heads[0].trial_digest == second;
+  }));
+  // Nor once it is halted, whoever restarts then.
+  for (const auto& node : nodes_) node->SetProblem("slower than the default");
+  EXPECT_TRUE(AllServe(first_));
+  nodes_[0]->Stop();
+  nodes_[0]->Start();
+  EXPECT_TRUE(Eventually([&] {
+    const auto head = nodes_[0]->node().fleet_->HeadOf(nodes_[0]->node().Key());
+    return head.ok() && *head == first_;
+  }));
+  EXPECT_EQ(nodes_[0]->node().fleet_->View().counts.published, 0);
+  EXPECT_TRUE(AllServe(first_));
+}
+
 TEST_F(FleetRolloutsTest, AnotherNodeDrivesItWhereItsNodeDies) {
   ASSERT_TRUE(AllServe(first_));
   nodes_[0]->SetPlan({{25, 100}, 1});

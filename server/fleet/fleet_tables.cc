@@ -266,11 +266,10 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
   const std::optional<FleetWithdrawal> withdrawn =
       state.judged.head ? WithdrawalOf(state, state.judged.head->head.digest)
                         : std::nullopt;
-  HeadFacts facts{
-      .verdict = state.judged.verdict,
-      .unusable = state.judged.unusable || withdrawn.has_value(),
-      .own = own != own_tables.end() &&
-             own->second.epoch > state.stored.table_epoch};
+  HeadFacts facts{.verdict = state.judged.verdict,
+                  .unusable = state.judged.unusable || withdrawn.has_value(),
+                  .own = own != own_tables.end() &&
+                         own->second.epoch > state.stored.table_epoch};
   if (state.judged.head) facts.registered = state.judged.head->head;
   if (state.accepted) facts.accepted = state.accepted->head;
   if (facts.own && state.trial.rollout &&

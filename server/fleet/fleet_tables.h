@@ -83,7 +83,9 @@ class FleetTables {
     // grows to a minute.
     std::chrono::milliseconds look_interval{2000};
     // How a table of this node's own goes to the others; no stages: at once.
-    std::function<RolloutPlan(const ProfileKey&, const std::string& digest)>
+    // Errors: UNAVAILABLE while that is not known.
+    std::function<absl::StatusOr<RolloutPlan>(const ProfileKey&,
+                                              const std::string& digest)>
         rollout_of =
             [](const ProfileKey&, const std::string&) { return RolloutPlan(); };
     // What speaks against a table that serves here on trial; empty: nothing.
@@ -106,7 +108,7 @@ class FleetTables {
     FleetRollout rollout;
     int64_t revision = 0;  // Of its entry.
     FleetHead head;
-    std::string driver;  // The node that drives it; empty: none does.
+    std::string driver;         // The node that drives it; empty: none does.
     int64_t head_revision = 0;  // Of the class's head now; 0: it has none.
   };
 
@@ -185,8 +187,8 @@ class FleetTables {
     int64_t revision = 0;
     std::optional<FleetRollout> rollout;  // Where it and its head are good.
     Judgement judged;                     // Of its head.
-    bool served = false;  // It has served here.
-    std::string fault;    // Why it cannot, for a reason that is its own.
+    bool served = false;                  // It has served here.
+    std::string fault;  // Why it cannot, for a reason that is its own.
   };
 
   // What is known of one head. The thread reads a copy, as news may come.

@@ -70,7 +70,8 @@ class FleetTestNode {
     std::chrono::milliseconds jitter{1};
     std::chrono::milliseconds look_interval{20};
     // As FleetTables::Options.
-    std::function<RolloutPlan(const ProfileKey&, const std::string&)>
+    std::function<absl::StatusOr<RolloutPlan>(const ProfileKey&,
+                                              const std::string&)>
         rollout_of = FleetTables::Options().rollout_of;
     std::function<std::string(const ProfileKey&, const std::string&)>
         trial_problem = FleetTables::Options().trial_problem;

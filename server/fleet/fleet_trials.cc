@@ -168,11 +168,11 @@ absl::Status FleetTables::GoBack(const std::string& key, const State& state) {
   RETURN_IF_ERROR(LookAgain(key, state));
   const std::optional<TableRecord> stray = StrayOf(key, state);
   if (!stray) return absl::OkStatus();
-  const std::string why = absl::StrCat(
-      "its rollout has ended",
-      state.trial.rollout && !state.trial.rollout->halted.empty()
-          ? absl::StrCat(": ", state.trial.rollout->halted)
-          : "");
+  const std::string why =
+      absl::StrCat("its rollout has ended",
+                   state.trial.rollout && !state.trial.rollout->halted.empty()
+                       ? absl::StrCat(": ", state.trial.rollout->halted)
+                       : "");
   const bool serves = state.accepted && ServingOf(state.accepted->head);
   if (state.accepted && !serves) {
     ASSIGN_OR_RETURN(const std::string signer,
@@ -229,13 +229,12 @@ std::vector<FleetTables::Rollout> FleetTables::Rollouts() {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, state] : heads_) {
     if (!state.trial.rollout) continue;
-    rollouts.push_back({.rollout = *state.trial.rollout,
-                        .revision = state.trial.revision,
-                        .head = state.trial.judged.head->head,
-                        .driver = state.driver,
-                        .head_revision = state.registered
-                                             ? state.registered->revision
-                                             : 0});
+    rollouts.push_back(
+        {.rollout = *state.trial.rollout,
+         .revision = state.trial.revision,
+         .head = state.trial.judged.head->head,
+         .driver = state.driver,
+         .head_revision = state.registered ? state.registered->revision : 0});
   }
   return rollouts;
 }
