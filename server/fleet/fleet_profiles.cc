@@ -130,6 +130,7 @@ void FleetProfiles::OnNews(const std::string& fleet_class,
                            const FleetNews& news) {
   {
     const std::lock_guard lock(mutex_);
+    if (outage_.empty()) outage_since_ = steady_clock::now();
     outage_ = std::string(news.status.message());
     if (news.status.ok()) {
       if (news.whole) {
@@ -187,6 +188,7 @@ FleetProfiles::Standing FleetProfiles::StandingOf(const ProfileKey& key) {
       classes_.find(FleetClass(key.silicon_key, key.environment_key));
   standing.known =
       outage_.empty() && watched != classes_.end() && watched->second.listed;
+  if (!outage_.empty()) standing.silent_since = outage_since_;
   if (const auto seen = seen_.find(place); seen != seen_.end())
     standing.seen = seen->second;
   standing.held_here = held_.contains(place);
@@ -260,7 +262,9 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
       }
     }
     if (known) unknown_since = steady_clock::now();
-    if (!known && steady_clock::now() - unknown_since > options_.patience) {
+    if (!known &&
+        steady_clock::now() - std::min(unknown_since, standing.silent_since) >
+            options_.patience) {
       options_.log(true,
                    absl::StrCat("the fleet's registry does not answer: job ",
                                 job.id, " profiles kernel ", job.kernel,

@@ -160,6 +160,7 @@ class FleetProfiles {
   // How it stands for a job that waits.
   struct Standing {
     bool known = false;
+    Time silent_since = Time::max();  // The registry; max(): it answers.
     Seen seen;
     bool held_here = false;
     bool taken_here = false;  // By this process, which does not hold it.
@@ -204,6 +205,7 @@ class FleetProfiles {
   bool awake_ = true;
   uint64_t news_ = 0;  // Grows with what is heard.
   std::string outage_;
+  Time outage_since_{};
   std::map<std::string, Seen> seen_;  // By ProfilePlace.
   std::map<std::string, Held> held_;  // The same.
   std::map<std::string, Watched> classes_;
