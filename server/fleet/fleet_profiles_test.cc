@@ -117,7 +117,7 @@ class ProfilingNode {
   }
   // How the job's turn comes out, later.
   std::future<absl::StatusOr<ProfileTurn>> Await(
-      std::shared_ptr<JobControl> job) {
+      const std::shared_ptr<JobControl>& job) {
     return std::async(std::launch::async,
                       [this, job] { return profiles_->Await(job.get()); });
   }

@@ -93,7 +93,7 @@ absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,
 
 absl::Status FleetRollouts::Finish(const Rollout& rollout) {
   const ProfileKey& key = rollout.head.key;
-  const absl::Status done =
+  absl::Status done =
       Commit({{.key = HeadKey(key),
                .value = rollout.rollout.head,
                .expected = rollout.rollout.head_revision},
