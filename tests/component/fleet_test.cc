@@ -161,7 +161,8 @@ TEST(FleetTest, AProfileThatTheFleetIsAskedForGoesToItsNodesInStages) {
     return nodes[0]->Log("daemon").find("its rollout is done") !=
            std::string::npos;
   }));
-  EXPECT_THAT(nodes[0]->Log("daemon"), HasSubstr("goes to 50 % of 1 other nodes"));
+  EXPECT_THAT(nodes[0]->Log("daemon"),
+              HasSubstr("goes to 50 % of 1 other nodes"));
   EXPECT_TRUE(FleetNode::WaitUntil([&] {
     return nodes[1]->Cli({"fleet", "status", "--fail-behind"}).exit_code == 0;
   }));
