@@ -55,6 +55,7 @@ class FakeDaemon : public StatusReader,
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
   std::vector<v1::PlannedJob> planned;
+  std::vector<v1::AskedProfile> asked;
   std::vector<v1::ReprofileRequest> reprofile_requests;  // All of them.
   v1::ListEventsRequest events_request;
   v1::WatchEventsRequest watch_events_request;
@@ -209,6 +210,7 @@ class FakeDaemon : public StatusReader,
     v1::ReprofileResponse response;
     for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
     for (const v1::PlannedJob& job : planned) *response.add_planned() = job;
+    for (const v1::AskedProfile& one : asked) *response.add_asked() = one;
     return Answer(response);
   }
   absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {

@@ -296,6 +296,9 @@ void AddReprofileCommand(CommandRegistry& registry) {
   command->add_flag("--dry-run", options->dry_run,
                     "Queue nothing; say what would be done, and what it would "
                     "cost");
+  command->add_flag("--wait", options->wait,
+                    "Show progress until the end; Ctrl-C detaches, the job "
+                    "goes on");
   CLI::Option* const fleet = command->add_flag(
       "--fleet", options->fleet,
       "One node of each class profiles, for the whole fleet (docs/fleet.md); "
@@ -303,7 +306,12 @@ void AddReprofileCommand(CommandRegistry& registry) {
   fleet->excludes(device)
       ->excludes(refit)
       ->excludes("--dry-run")
-      ->excludes("--single-device");
+      ->excludes("--single-device")
+      ->excludes("--priority")
+      ->excludes("--even-if-busy")
+      ->excludes("--promote-although-wrong")
+      ->excludes("--promote-although-slower")
+      ->excludes("--wait");
   command
       ->add_option("--stages", options->stages,
                    "With --fleet: percent of the nodes that get the table, one "
@@ -316,9 +324,6 @@ void AddReprofileCommand(CommandRegistry& registry) {
                    "be well before the next one")
       ->needs(fleet)
       ->capture_default_str();
-  command->add_flag("--wait", options->wait,
-                    "Show progress until the end; Ctrl-C detaches, the job "
-                    "goes on");
 }
 
 }  // namespace wavetune::cli

@@ -170,5 +170,23 @@ TEST_F(ReprofileCommandTest, AStreamThatEndsEarlyIsNotSuccess) {
   EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
 }
 
+TEST_F(ReprofileCommandTest, AsksTheFleet) {
+  v1::AskedProfile& asked = daemon_->asked.emplace_back();
+  asked.set_kernel("gemm");
+  asked.set_fleet_class("0123456789abcdef");
+  asked.set_node("node-1");
+  EXPECT_EQ(Run({"reprofile", "--kernel", "gemm", "--fleet", "--stages",
+                 "10,100", "--hold", "5"}),
+            kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("asked for on node node-1"));
+  const v1::FleetRolloutPlan& plan = daemon_->reprofile_request.fleet();
+  EXPECT_EQ(plan.stages_size(), 2);
+  EXPECT_EQ(plan.hold_s(), 5);
+  EXPECT_NE(Run({"reprofile", "--kernel", "gemm", "--fleet", "--wait"}),
+            kExitOk);
+  EXPECT_NE(Run({"reprofile", "--kernel", "gemm", "--stages", "10,100"}),
+            kExitOk);
+}
+
 }  // namespace
 }  // namespace wavetune::cli

@@ -237,10 +237,12 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
                              ", which profiles this for the fleet"));
     } else if (known && seen.profile && seen.profile->done &&
                seen.profile->id == waited_for) {
-      return AwaitTable(
-          control, wait, seen.profile->digest,
+      const std::string outcome =
           absl::StrCat("node ", seen.profile->done_by,
-                       " profiled it for the fleet: ", seen.profile->outcome));
+                       " profiled it for the fleet: ", seen.profile->outcome);
+      if (seen.profile->failures.size() >= kMostFailures)
+        return absl::FailedPreconditionError(outcome);
+      return AwaitTable(control, wait, seen.profile->digest, outcome);
     } else if (known) {
       if (job.canary) {
         const auto table = options_.table_of(job.key);
