@@ -87,7 +87,7 @@ class FleetProfiles {
     std::chrono::milliseconds jitter{2000};
     std::chrono::milliseconds look_interval{2000};
     // Between chunks of samples: what is lost where this node dies.
-    std::chrono::milliseconds export_interval{200};
+    std::chrono::milliseconds export_interval{50};
     // How long a job waits for a registry that is out of reach, and for a table
     // that was published to serve here.
     std::chrono::milliseconds patience{15000};
