@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/kernel/exclusion.h"
 
@@ -59,6 +60,15 @@ absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
                         ", which computes wrong results");
   }
   return std::nullopt;
+}
+
+absl::Status CheckMayServeAgain(SampleStore& samples, const TableRecord& record,
+                                const Table& table) {
+  ASSIGN_OR_RETURN(const std::optional<std::string> wrong,
+                   WhyWrong(samples, record.key, table));
+  if (!wrong) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "table ", ShortDigest(record.digest), " must not serve again: ", *wrong));
 }
 
 void WithdrawWrongTables(SampleStore& samples, TableCatalog& tables,

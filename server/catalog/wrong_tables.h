@@ -29,6 +29,11 @@ absl::StatusOr<std::optional<std::string>> WhyWrong(SampleStore& samples,
                                                     const ProfileKey& key,
                                                     const Table& table);
 
+// Errors: FAILED_PRECONDITION with the reason where an operator must not have a
+// table serve again; the store's.
+absl::Status CheckMayServeAgain(SampleStore& samples, const TableRecord& record,
+                                const Table& table);
+
 // Withdraws every serving table that chooses what the newest profile of its key
 // has excluded as wrong; `warn` hears of each, and of profiles that cannot be
 // read. To be called when a daemon starts. Cost: reads the candidates of every

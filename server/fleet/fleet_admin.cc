@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,10 +16,6 @@
 
 namespace wavetune {
 namespace {
-
-std::string ClassOf(const DeviceFacts& device) {
-  return FleetClass(SiliconKey(device), EnvironmentKey(device));
-}
 
 FleetTables::Order OrderFor(TableRecord table, const std::string& by,
                             const std::string& why) {
@@ -49,7 +44,7 @@ absl::StatusOr<FleetAdmin::Place> FleetAdmin::PlaceFor(
   RETURN_IF_ERROR(options_.kernels->Spec(place.kernel()).status());
   std::map<std::string, DeviceFacts> classes;
   for (const DeviceFacts& device : lookup_.Devices(place.device_uuid()))
-    classes.try_emplace(ClassOf(device), device);
+    classes.try_emplace(FleetClass(device), device);
   if (classes.empty()) {
     return absl::NotFoundError(
         place.device_uuid().empty()
@@ -74,8 +69,7 @@ absl::StatusOr<FleetAdmin::Place> FleetAdmin::PlaceFor(
 
 bool FleetAdmin::IsOf(const Place& place, const TableRecord& record) {
   return record.key.kernel == place.kernel &&
-         FleetClass(record.key.silicon_key, record.key.environment_key) ==
-             place.fleet_class;
+         FleetClass(record.key) == place.fleet_class;
 }
 
 absl::Status FleetAdmin::Publish(const v1::PublishToFleetRequest& request,
@@ -144,14 +138,8 @@ absl::Status FleetAdmin::RollBack(const v1::RollBackFleetRequest& request,
                    RollbackTarget(history, serving, request.digest()));
   ASSIGN_OR_RETURN(const ServingTable table,
                    options_.tables->Get(target.digest));
-  ASSIGN_OR_RETURN(
-      const std::optional<std::string> wrong,
-      WhyWrong(*options_.samples, target.key, table.table->table()));
-  if (wrong) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("table ", ShortDigest(target.digest),
-                     " must not serve again: ", *wrong));
-  }
+  RETURN_IF_ERROR(
+      CheckMayServeAgain(*options_.samples, target, table.table->table()));
   FleetTables::Order order = OrderFor(target, by, request.reason());
   order.rolled_back = true;
   ASSIGN_OR_RETURN(const FleetHead head, place.fleet->Publish(order));

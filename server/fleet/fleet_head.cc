@@ -59,14 +59,20 @@ std::string FleetClass(absl::string_view silicon_key,
       .substr(0, kClassDigits);
 }
 
+std::string FleetClass(const ProfileKey& key) {
+  return FleetClass(key.silicon_key, key.environment_key);
+}
+
+std::string FleetClass(const DeviceFacts& device) {
+  return FleetClass(SiliconKey(device), EnvironmentKey(device));
+}
+
 std::string HeadsPrefix(absl::string_view fleet_class) {
   return absl::StrCat("heads/", fleet_class, "/");
 }
 
 std::string HeadKey(const ProfileKey& key) {
-  return absl::StrCat(
-      HeadsPrefix(FleetClass(key.silicon_key, key.environment_key)),
-      key.kernel);
+  return absl::StrCat(HeadsPrefix(FleetClass(key)), key.kernel);
 }
 
 std::string BlobsPrefix(const ProfileKey& key) {

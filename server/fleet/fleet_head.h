@@ -50,6 +50,8 @@ struct SignedHead {
 // fail.
 std::string FleetClass(absl::string_view silicon_key,
                        absl::string_view environment_key);
+std::string FleetClass(const ProfileKey& key);
+std::string FleetClass(const DeviceFacts& device);
 
 // Returns keys in the registry: of all heads of a class, of one of them, of all
 // payloads of such a head, and of one of them. Cannot fail.

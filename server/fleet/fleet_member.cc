@@ -171,8 +171,7 @@ FleetNode FleetMember::State() {
   std::set<std::string> measuring;
   for (const AgentDirectory::Known& known : options_.devices->List()) {
     const DeviceFacts& device = known.record.facts;
-    const std::string one =
-        FleetClass(SiliconKey(device), EnvironmentKey(device));
+    const std::string one = FleetClass(device);
     classes.insert(one);
     if (known.usable()) measuring.insert(one);
   }

@@ -28,9 +28,8 @@ std::string FreezeKey(absl::string_view fleet_class, absl::string_view kernel) {
 }
 
 std::string WithdrawalKey(const ProfileKey& key, absl::string_view digest) {
-  return absl::StrCat(
-      OrdersPrefix(FleetClass(key.silicon_key, key.environment_key)),
-      kWithdrawn, key.kernel, "/", digest);
+  return absl::StrCat(OrdersPrefix(FleetClass(key)), kWithdrawn, key.kernel,
+                      "/", digest);
 }
 
 absl::StatusOr<FleetOrderPlace> OrderPlaceOf(absl::string_view fleet_class,

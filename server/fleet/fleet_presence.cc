@@ -74,13 +74,13 @@ void FleetPresence::Look() {
     }
     if (steady_clock::now() < *next_) return;
   }
-  if (!Tell(bytes).ok()) return;
+  if (!Tell(NodePlace(state.node), bytes).ok()) return;
   told_ = bytes;
   next_.reset();
 }
 
-absl::Status FleetPresence::Tell(const std::string& bytes) {
-  const std::string place = NodePlace(options_.state().node);
+absl::Status FleetPresence::Tell(const std::string& place,
+                                 const std::string& bytes) {
   const auto committed = options_.registry->Commit({{.key = place,
                                                      .value = bytes,
                                                      .expected = revision_,

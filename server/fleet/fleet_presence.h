@@ -73,7 +73,7 @@ class FleetPresence {
   void Run();
   void Look();
   // Errors: ABORTED where another one is there.
-  absl::Status Tell(const std::string& bytes);
+  absl::Status Tell(const std::string& place, const std::string& bytes);
   void Meet(const FleetEntry& other);
 
   const Options options_;

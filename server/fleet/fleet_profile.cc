@@ -15,8 +15,7 @@ constexpr int32_t kProfileFormat = 1;
 constexpr char kHolder[] = "/holder";
 
 std::string ClassAndKernel(const ProfileKey& key) {
-  return absl::StrCat(FleetClass(key.silicon_key, key.environment_key), "/",
-                      key.kernel);
+  return absl::StrCat(FleetClass(key), "/", key.kernel);
 }
 
 }  // namespace

@@ -109,8 +109,7 @@ void FleetProfiles::Run() {
 
 void FleetProfiles::WatchClasses() {
   for (const AgentDirectory::Known& known : options_.devices()) {
-    const std::string fleet_class = FleetClass(
-        SiliconKey(known.record.facts), EnvironmentKey(known.record.facts));
+    const std::string fleet_class = FleetClass(known.record.facts);
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
@@ -155,17 +154,15 @@ void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
   const auto wait = std::uniform_int_distribution<int64_t>(
       0, options_.jitter.count())(random_);
   seen.take_over_at = steady_clock::now() + std::chrono::milliseconds(wait);
-  const int64_t revision = one.deleted ? 0 : one.entry.revision;
   if (of_holder) {
     seen.holder.reset();
-    seen.holder_revision = revision;
     if (one.deleted) return;
     const auto holder = DecodeFleetHolder(one.entry.value);
     seen.holder = holder.ok() ? *holder : FleetHolder{.node = "(unknown)"};
     return;
   }
   seen.profile.reset();
-  seen.revision = revision;
+  seen.revision = one.deleted ? 0 : one.entry.revision;
   seen.unreadable.clear();
   if (one.deleted) return;
   if (one.entry.value.size() > kMostEntryBytes) {
@@ -184,8 +181,7 @@ FleetProfiles::Standing FleetProfiles::StandingOf(const ProfileKey& key) {
   const std::string place = ProfilePlace(key);
   const std::lock_guard lock(mutex_);
   Standing standing;
-  const auto watched =
-      classes_.find(FleetClass(key.silicon_key, key.environment_key));
+  const auto watched = classes_.find(FleetClass(key));
   standing.known =
       outage_.empty() && watched != classes_.end() && watched->second.listed;
   if (!outage_.empty()) standing.silent_since = outage_since_;
@@ -653,8 +649,7 @@ absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
     const ProfileKey key = profile.key;
     ASSIGN_OR_RETURN(FleetProfile one, Ask(std::move(profile)));
     asked.push_back(
-        {.fleet_class = FleetClass(key.silicon_key, key.environment_key),
-         .profile = std::move(one)});
+        {.fleet_class = FleetClass(key), .profile = std::move(one)});
   }
   return asked;
 }
@@ -665,8 +660,7 @@ absl::StatusOr<RolloutPlan> FleetProfiles::RolloutOf(
   const std::lock_guard lock(mutex_);
   if (const auto held = held_.find(place); held != held_.end())
     return held->second.profile.rollout;
-  const auto watched =
-      classes_.find(FleetClass(key.silicon_key, key.environment_key));
+  const auto watched = classes_.find(FleetClass(key));
   if (watched == classes_.end() || !watched->second.listed) {
     return absl::UnavailableError(
         "what the fleet has asked for is not known here yet");
@@ -687,7 +681,7 @@ std::vector<FleetView::Profile> FleetProfiles::View() {
     if (!seen.profile) continue;
     const ProfileKey& key = seen.profile->key;
     profiles.push_back(
-        {.fleet_class = FleetClass(key.silicon_key, key.environment_key),
+        {.fleet_class = FleetClass(key),
          .profile = *seen.profile,
          .holder = seen.holder ? seen.holder->node : std::string()});
   }

@@ -138,7 +138,6 @@ class FleetProfiles {
     int64_t revision = 0;    // Of the profile; 0: there is none.
     std::string unreadable;  // Why there is no profile, though an entry.
     std::optional<FleetHolder> holder;
-    int64_t holder_revision = 0;
     Time take_over_at{};  // This node's turn, where nobody holds it.
   };
   struct Watched {

@@ -6,7 +6,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_head.h"
 
@@ -26,9 +25,7 @@ std::string RolloutsPrefix(absl::string_view fleet_class) {
 }
 
 std::string RolloutPlace(const ProfileKey& key) {
-  return absl::StrCat(
-      RolloutsPrefix(FleetClass(key.silicon_key, key.environment_key)),
-      key.kernel);
+  return absl::StrCat(RolloutsPrefix(FleetClass(key)), key.kernel);
 }
 
 std::string DriverPlace(const ProfileKey& key) {
@@ -121,8 +118,7 @@ uint32_t RolloutThreshold(absl::string_view digest, int32_t percent,
 
 std::vector<std::string> NodesOfRollout(const FleetHead& head,
                                         absl::Span<const FleetNode> nodes) {
-  const std::string fleet_class =
-      FleetClass(head.key.silicon_key, head.key.environment_key);
+  const std::string fleet_class = FleetClass(head.key);
   std::vector<std::string> names;
   for (const FleetNode& node : nodes) {
     if (node.node != head.node &&
@@ -136,8 +132,7 @@ std::vector<std::string> NodesOfRollout(const FleetHead& head,
 RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
                             absl::Span<const FleetNode> nodes,
                             double in_stage_s) {
-  const std::string fleet_class =
-      FleetClass(head.key.silicon_key, head.key.environment_key);
+  const std::string fleet_class = FleetClass(head.key);
   int64_t chosen = 0;
   for (const std::string& name : NodesOfRollout(head, nodes))
     chosen += RolloutNumber(head.digest, name) <= rollout.threshold ? 1 : 0;
@@ -166,10 +161,8 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
   const bool late = in_stage_s > std::max(kMostStageS, rollout.plan.hold_s);
   if (chosen > 0 && serve == 0 && late)
     return {Kind::kHalt, "no node of the stage could serve it"};
-  if ((serve < chosen && !late) || in_stage_s < rollout.plan.hold_s) {
-    return {Kind::kWait, absl::StrFormat("%d of %d nodes of the stage serve it",
-                                         serve, chosen)};
-  }
+  if ((serve < chosen && !late) || in_stage_s < rollout.plan.hold_s)
+    return {Kind::kWait, ""};
   const bool last =
       static_cast<size_t>(rollout.stage) + 1 == rollout.plan.stages.size();
   return {last ? Kind::kFinish : Kind::kAdvance, ""};

@@ -67,7 +67,7 @@ struct RolloutStep {
   enum class Kind { kWait, kAdvance, kFinish, kHalt };
 
   Kind kind = Kind::kWait;
-  std::string why;  // For people; of kHalt: what is the matter.
+  std::string why;  // Of kHalt: what is the matter, for people.
 };
 
 // Returns the next step of a rollout of a head whose nodes say so; those of

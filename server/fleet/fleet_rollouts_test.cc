@@ -87,9 +87,7 @@ class RolloutNode {
  private:
   FleetNode State() {
     const ProfileKey key = node_.Key();
-    FleetNode state{
-        .node = name_,
-        .classes = {FleetClass(key.silicon_key, key.environment_key)}};
+    FleetNode state{.node = name_, .classes = {FleetClass(key)}};
     for (const FleetView::Standing& one : node_.fleet_->View().heads) {
       state.tables.push_back(
           {.fleet_class = one.fleet_class,

@@ -101,8 +101,7 @@ void FleetTables::Run() {
 
 void FleetTables::WatchClasses() {
   for (const AgentDirectory::Known& known : options_.devices->List()) {
-    const std::string fleet_class = FleetClass(
-        SiliconKey(known.record.facts), EnvironmentKey(known.record.facts));
+    const std::string fleet_class = FleetClass(known.record.facts);
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;

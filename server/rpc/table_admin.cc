@@ -61,14 +61,8 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
                                   request.digest()));
   ASSIGN_OR_RETURN(const ServingTable table,
                    options_.tables->Get(target.digest));
-  ASSIGN_OR_RETURN(
-      const std::optional<std::string> wrong,
-      WhyWrong(*options_.samples, target.key, table.table->table()));
-  if (wrong) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("table ", ShortDigest(target.digest),
-                     " must not serve again: ", *wrong));
-  }
+  RETURN_IF_ERROR(
+      CheckMayServeAgain(*options_.samples, target, table.table->table()));
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack result,
                    options_.tables->RollBack(target, by, request.reason(),
                                              options_.clock->NowUs()));

@@ -135,9 +135,8 @@ class SimulatedNode {
         .registry = registry_.get(), .state = [this] { return State(); }});
     presence_->Start();
     const ProfileKey key = node_.Key(node_.options_.kernels->Names().front());
-    profiles_ = registry_->Watch(
-        ProfilesPrefix(FleetClass(key.silicon_key, key.environment_key)),
-        [](const FleetNews&) {});
+    profiles_ = registry_->Watch(ProfilesPrefix(FleetClass(key)),
+                                 [](const FleetNews&) {});
   }
   bool HasSession() { return registry_->HasSession(); }
   bool Watches() {
