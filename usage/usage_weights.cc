@@ -17,31 +17,6 @@ constexpr double kUsedShare = 0.5;
 
 bool IsWeight(double weight) { return std::isfinite(weight) && weight > 0; }
 
-// The heaviest measurable ones, equal problems added up, heaviest first.
-std::vector<WeightedProblem> Heaviest(
-    const KernelSpec& spec, const std::vector<WeightedProblem>& used) {
-  // Equal problems add up in the order of their weights, not the input's.
-  std::map<Problem, std::vector<double>> parts;
-  for (const WeightedProblem& weighted : used) {
-    if (IsWeight(weighted.weight) && IsMeasurable(spec, weighted.problem)) {
-      parts[weighted.problem].push_back(weighted.weight);
-    }
-  }
-  std::vector<WeightedProblem> sums;
-  for (auto& [problem, weights] : parts) {
-    std::sort(weights.begin(), weights.end());
-    double sum = 0;
-    for (const double weight : weights) sum += weight;
-    if (std::isfinite(sum)) sums.push_back({problem, sum});
-  }
-  std::stable_sort(sums.begin(), sums.end(),
-                   [](const WeightedProblem& a, const WeightedProblem& b) {
-                     return a.weight > b.weight;
-                   });
-  if (sums.size() > kMostUsedProblems) sums.resize(kMostUsedProblems);
-  return sums;
-}
-
 // The spec's problems of one specialisation.
 std::vector<WeightedProblem> Named(const KernelSpec& spec,
                                    const std::string& specialisation) {
@@ -84,10 +59,34 @@ bool IsMeasurable(const KernelSpec& kernel, const Problem& problem) {
                               .total_iterations <= most;
 }
 
+std::vector<WeightedProblem> MostUsed(
+    const KernelSpec& spec, const std::vector<WeightedProblem>& used) {
+  // Equal problems add up in the order of their weights, not the input's.
+  std::map<Problem, std::vector<double>> parts;
+  for (const WeightedProblem& weighted : used) {
+    if (IsWeight(weighted.weight) && IsMeasurable(spec, weighted.problem)) {
+      parts[weighted.problem].push_back(weighted.weight);
+    }
+  }
+  std::vector<WeightedProblem> sums;
+  for (auto& [problem, weights] : parts) {
+    std::sort(weights.begin(), weights.end());
+    double sum = 0;
+    for (const double weight : weights) sum += weight;
+    if (std::isfinite(sum)) sums.push_back({problem, sum});
+  }
+  std::stable_sort(sums.begin(), sums.end(),
+                   [](const WeightedProblem& a, const WeightedProblem& b) {
+                     return a.weight > b.weight;
+                   });
+  if (sums.size() > kMostUsedProblems) sums.resize(kMostUsedProblems);
+  return sums;
+}
+
 std::vector<WeightedProblem> WithUsage(
     const KernelSpec& spec, const std::vector<WeightedProblem>& used) {
   std::map<std::string, std::vector<WeightedProblem>> by_name;
-  for (WeightedProblem& weighted : Heaviest(spec, used)) {
+  for (WeightedProblem& weighted : MostUsed(spec, used)) {
     by_name[weighted.problem.specialisation].push_back(std::move(weighted));
   }
   std::vector<WeightedProblem> result;

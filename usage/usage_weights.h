@@ -39,12 +39,16 @@ inline constexpr double kWideBound = 0.25;
 // cannot make a device run out of memory or time.
 bool IsMeasurable(const KernelSpec& kernel, const Problem& problem);
 
+// Returns the kMostUsedProblems heaviest of them that are measurable, heaviest
+// first, equal problems added up. Weights that are not finite or not above 0
+// are left out. Deterministic, whatever the order of `used`. Cannot fail.
+std::vector<WeightedProblem> MostUsed(const KernelSpec& spec,
+                                      const std::vector<WeightedProblem>& used);
+
 // Returns the representative problems: per specialisation half of the weight
 // goes to those of the spec, half to the `used` ones, each in proportion to
-// its weight. Of the used ones the kMostUsedProblems heaviest that are
-// measurable count; others, and weights that are not finite or not above 0,
-// are left out. A specialisation without problems in the spec needs 8 used
-// ones: fewer say too little about the range.
+// its weight. Of the used ones MostUsed count. A specialisation without
+// problems in the spec needs 8 used ones: fewer say too little about the range.
 //
 // Returns nothing where no used problem counts: ProfileInput then takes the
 // spec's. Deterministic, whatever the order of `used`. Cannot fail.

@@ -92,12 +92,18 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
   for (const std::string& note : job.notes())
     out << "note         " << note << "\n";
   if (job.used_problems() > 0) {
-    out << "used         " << job.used_problems()
-        << " problems that clients ask for are measured and weighted\n";
+    out << "used         " << job.used_problems() << " problems that clients"
+        << (job.has_fleet_demand()
+                ? absl::StrCat(" of ", job.fleet_demand().nodes(), " nodes")
+                : "")
+        << " ask for are measured and weighted\n";
   }
   if (job.workload_problems() > 0) {
-    out << "workloads    " << job.workload_problems()
-        << " problems of declared workloads are representative ones\n";
+    out << "workloads    " << job.workload_problems() << " problems of "
+        << (job.has_fleet_demand()
+                ? absl::StrCat("the fleet's ", job.fleet_demand().workloads())
+                : "declared")
+        << " workloads are representative ones\n";
   }
   if (job.not_meant_for_device() > 0) {
     out << "not meant    " << job.not_meant_for_device()

@@ -227,6 +227,23 @@ TEST_F(StatusCommandsTest, JobsShowSaysWhatWasNotMeantForTheDevice) {
   EXPECT_THAT(out_.str(), HasSubstr("device_predicates"));
 }
 
+TEST_F(StatusCommandsTest, JobsShowSaysWhoseProblemsAProfileIsWeighedBy) {
+  v1::JobInfo job = Job(5, v1::SUCCEEDED);
+  job.set_used_problems(7);
+  job.set_workload_problems(60);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("7 problems that clients ask for"));
+  EXPECT_THAT(out_.str(), HasSubstr("60 problems of declared workloads"));
+  job.mutable_fleet_demand()->set_nodes(12);
+  job.mutable_fleet_demand()->set_workloads(3);
+  daemon_->jobs = {job};
+  EXPECT_EQ(Run({"jobs", "show", "5"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("7 problems that clients of 12 nodes ask for"));
+  EXPECT_THAT(out_.str(), HasSubstr("60 problems of the fleet's 3 workloads"));
+}
+
 TEST_F(StatusCommandsTest, DevicesShowsWhatTheyDo) {
   v1::DeviceStatus& gpu = *daemon_->devices.add_devices();
   gpu.mutable_facts()->set_uuid("GPU-1");

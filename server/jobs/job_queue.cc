@@ -39,6 +39,20 @@ absl::Status AlreadyEnded(const JobRecord& record) {
       absl::StrCat("job ", record.id, " has already ended: ", record.message));
 }
 
+// What all nodes are asked for takes the place of what this one is, and stays:
+// after a restart the job goes on with it.
+void TakeDemand(const ProfileDemand& demand, JobControl& control) {
+  control.Update(
+      [&](JobRecord& record) {
+        record.used_problems = demand.used;
+        record.workload_problems = SharedProblems(demand.workloads);
+        record.workload_problem_count =
+            static_cast<int32_t>(demand.workloads.size());
+        record.fleet_demand = demand.counts;
+      },
+      JobControl::Persist::kSynced);
+}
+
 }  // namespace
 
 JobQueue::JobQueue(JobServices services) : services_(std::move(services)) {}
@@ -206,7 +220,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.canary == wanted.canary &&
         record.verify_digest == wanted.verify_digest &&
         record.generation == wanted.generation &&
-        record.workload_problems == wanted.workload_problems) {
+        job->workload_problems == wanted.workload_problems) {
       return job;
     }
   }
@@ -234,6 +248,7 @@ absl::Status JobQueue::CheckRoom() {
 
 void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   const JobRecord record = job->control->record();
+  job->workload_problems = record.workload_problems;
   const std::string name = record.whole_class && HasSeveralBoards(record.key)
                                ? absl::StrCat("class ", record.key.silicon_key,
                                               " ", record.key.environment_key)
@@ -367,6 +382,7 @@ void JobQueue::RunJob(Job& job) {
     control.Update(
         [&](JobRecord& record) { record.message = turn->done_elsewhere; });
   }
+  if (measures && turn->demand) TakeDemand(*turn->demand, control);
   // A job for a class takes its boards as it needs them.
   DeviceLease lease;
   if (measures && !control.record().whole_class &&
@@ -415,6 +431,10 @@ void JobQueue::Finish(Job& job, const absl::Status& status) {
         }
       },
       JobControl::Persist::kSynced);
+  {
+    std::lock_guard lock(mutex_);
+    job.workload_problems = {};
+  }
   const JobRecord record = job.control->record();
   if (record.state == JobState::kFailed) {
     services_.warn(absl::StrCat("job ", record.id, " (kernel ", record.kernel,

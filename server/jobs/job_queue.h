@@ -116,6 +116,8 @@ class JobQueue {
  private:
   struct Job {
     std::shared_ptr<JobControl> control;
+    // As they were when it was queued; the fleet's may take their place.
+    SharedProblems workload_problems;
     MeasureRequest measure;
     MeasureListener listener;
   };

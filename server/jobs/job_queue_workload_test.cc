@@ -1,6 +1,8 @@
 // Workloads in jobs: what was declared when a job was queued is measured.
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -25,6 +27,9 @@ class JobQueueWorkloadTest : public JobQueueFixture {
     services.workload_problems = [this](const KernelSpec&) {
       return declared_;
     };
+    services.await_turn = [this](JobControl*) {
+      return ProfileTurn{.demand = demand_};
+    };
     queue_ = nullptr;
     queue_ = std::make_unique<JobQueue>(std::move(services));
     EXPECT_TRUE(queue_->Start().ok());
@@ -41,6 +46,7 @@ class JobQueueWorkloadTest : public JobQueueFixture {
 
   const Problem problem_{.extents = {48, 640, 256}};
   std::vector<WeightedProblem> declared_ = {{.problem = problem_, .weight = 1}};
+  std::optional<ProfileDemand> demand_;  // Of a fleet.
   JobRecord job_;
 };
 
@@ -77,6 +83,30 @@ TEST_F(JobQueueWorkloadTest, AJobGoesOnWithWhatWasDeclaredWhenItWasQueued) {
   job_ = Wait(StartWithWorkloads(), id);
   EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
   EXPECT_FALSE(SamplesAt(problem_).empty());
+}
+
+TEST_F(JobQueueWorkloadTest, WhatAFleetIsAskedForTakesThePlaceOfThisNodes) {
+  const Problem of_fleet{.extents = {24, 320, 128}};
+  const Problem used{.extents = {40, 320, 128}};
+  demand_ = {.used = {{.problem = used, .weight = 2}},
+             .workloads = {{.problem = of_fleet, .weight = 1},
+                           {.problem = problem_, .weight = 1}},
+             .counts = {.nodes = 5, .workloads = 2}};
+  JobQueue& queue = StartWaiting();
+  const ReprofileRequest request{.device_uuid = device_.device().uuid};
+  const uint64_t id = queue.Reprofile(request)->front().id;
+  while (!queue.Get(id)->fleet_demand) std::this_thread::yield();
+  EXPECT_EQ(queue.Get(id)->workload_problem_count, 2);
+  // What this node has declared is the same, so it is the same job.
+  EXPECT_EQ(queue.Reprofile(request)->front().id, id);
+  // A restart goes on with it.
+  demand_.reset();
+  directory_.Attach(&device_);
+  job_ = Wait(StartWithWorkloads(), id);
+  EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
+  EXPECT_EQ(job_.fleet_demand, (FleetDemandCounts{.nodes = 5, .workloads = 2}));
+  EXPECT_FALSE(SamplesAt(of_fleet).empty());
+  EXPECT_FALSE(SamplesAt(used).empty());
 }
 
 }  // namespace

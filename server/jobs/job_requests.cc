@@ -229,13 +229,9 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
   record.promote_although_slower = request.promote_although_slower;
   record.canary = request.canary;
   record.verify_digest = request.verify_digest;
-  for (WeightedProblem& used :
-       services_.used_problems(pair.kernel, SiliconKey(pair.device))) {
-    if (record.used_problems.size() == kMostUsedProblems) break;
-    if (IsMeasurable(kernel->spec, used.problem)) {
-      record.used_problems.push_back(std::move(used));
-    }
-  }
+  record.used_problems =
+      MostUsed(kernel->spec,
+               services_.used_problems(pair.kernel, SiliconKey(pair.device)));
   record.workload_problems =
       SharedProblems(services_.workload_problems(kernel->spec));
   record.workload_problem_count =

@@ -3,13 +3,29 @@
 #ifndef WAVETUNE_SERVER_JOBS_PROFILE_TURN_H_
 #define WAVETUNE_SERVER_JOBS_PROFILE_TURN_H_
 
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "model/kernel/weighted_problem.h"
+#include "server/store/records.h"
 
 namespace wavetune {
+
+// What the nodes of a fleet are asked for, for a kernel on one silicon.
+struct ProfileDemand {
+  std::vector<WeightedProblem> used;       // As JobRecord::used_problems.
+  std::vector<WeightedProblem> workloads;  // As JobRecord::workload_problems.
+  FleetDemandCounts counts;
+};
 
 struct ProfileTurn {
   // Not empty: another node has done it; this is the job's outcome.
   std::string done_elsewhere;
+  // What the job finds is for the whole fleet.
+  bool for_fleet = false;
+  // Set: takes the place of what this node alone was asked for.
+  std::optional<ProfileDemand> demand = std::nullopt;
 };
 
 }  // namespace wavetune

@@ -165,6 +165,15 @@ enum class JobPhase {
   kCanary  // Before compiling; stored by number.
 };
 
+// How many nodes' use and how many workloads weigh a profile of a fleet.
+struct FleetDemandCounts {
+  int32_t nodes = 0;
+  int32_t workloads = 0;
+
+  friend bool operator==(const FleetDemandCounts&,
+                         const FleetDemandCounts&) = default;
+};
+
 // A job: what was asked and where it stands.
 struct JobRecord {
   uint64_t id = 0;
@@ -199,6 +208,9 @@ struct JobRecord {
   // ends; how many there were stays.
   SharedProblems workload_problems;
   int32_t workload_problem_count = 0;
+  // Set where both became those of the fleet's nodes when the job began
+  // (profile_turn.h).
+  std::optional<FleetDemandCounts> fleet_demand;
   // Bound when it first runs; a restart goes on with these.
   ProfileKey key;
   uint64_t generation = 0;

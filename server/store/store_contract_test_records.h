@@ -89,6 +89,7 @@ inline JobRecord TestJob() {
   job.workload_problems = SharedProblems(
       {{.problem = {.extents = {7, 8, 9}, .repeated = {1}}, .weight = 0.5}});
   job.workload_problem_count = 1;
+  job.fleet_demand = {.nodes = 12, .workloads = 3};
   job.key = TestKey();
   job.generation = 7;
   job.state = JobState::kCancelled;

@@ -183,6 +183,11 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
         {.problem = declared.problem, .weight = declared.weight});
   }
   stored.set_workload_problem_count(record.workload_problem_count);
+  if (record.fleet_demand) {
+    stored.mutable_fleet_demand()->set_nodes(record.fleet_demand->nodes);
+    stored.mutable_fleet_demand()->set_workloads(
+        record.fleet_demand->workloads);
+  }
 }
 
 absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
@@ -217,6 +222,10 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   }
   record.workload_problems = SharedProblems(std::move(declared));
   record.workload_problem_count = stored.workload_problem_count();
+  if (stored.has_fleet_demand()) {
+    record.fleet_demand = {.nodes = stored.fleet_demand().nodes(),
+                           .workloads = stored.fleet_demand().workloads()};
+  }
   return absl::OkStatus();
 }
 
