@@ -162,6 +162,7 @@ class Daemon::Impl {
                 .accepted = stores.fleet_heads,
                 .jobs = &jobs_,
                 .usage = &usage_,
+                .workloads = &workloads_,
                 .events = &events_,
                 .clock = clock_,
                 .log = LogOfFleet}),

@@ -1,10 +1,12 @@
 #include "server/catalog/workload_catalog.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "formats/workload/layer_problems.h"
 #include "model/kernel/kernel_spec.h"
@@ -29,6 +31,9 @@ WorkloadCatalog::Entry EntryOf(WorkloadRecord record,
   entry.readable = layers.status();
   if (layers.ok()) entry.layers = *std::move(layers);
   entry.config_bytes = static_cast<int64_t>(record.config.size());
+  entry.digest = Sha256Hex(
+      absl::StrCat(record.tensor_parallel, " ", record.expert_parallel, " ",
+                   record.max_tokens, "\n", record.config));
   record.config.clear();
   entry.record = std::move(record);
   return entry;
@@ -45,9 +50,8 @@ absl::Status WorkloadCatalog::Load() {
   ASSIGN_OR_RETURN(std::vector<WorkloadRecord> records, store_->List());
   std::lock_guard lock(mutex_);
   for (WorkloadRecord& record : records) {
-    absl::StatusOr<ModelLayers> layers = LayersOf(WorkloadOf(record));
     const std::string name = record.name;
-    entries_[name] = EntryOf(std::move(record), std::move(layers));
+    entries_[name] = Read(std::move(record));
   }
   return absl::OkStatus();
 }
@@ -167,11 +171,23 @@ std::vector<WorkloadCatalog::Entry> WorkloadCatalog::List() const {
 
 std::vector<WeightedProblem> WorkloadCatalog::Problems(
     const KernelSpec& spec) const {
+  return ProblemsOf(List(), spec);
+}
+
+WorkloadCatalog::Entry WorkloadCatalog::Read(WorkloadRecord record) {
+  absl::StatusOr<ModelLayers> layers = LayersOf(WorkloadOf(record));
+  return EntryOf(std::move(record), std::move(layers));
+}
+
+std::vector<WeightedProblem> WorkloadCatalog::ProblemsOf(
+    const std::vector<Entry>& entries, const KernelSpec& spec) {
+  std::set<std::string> known;
   std::vector<std::vector<WeightedProblem>> layers;
-  for (const Entry& entry : List()) {
+  for (const Entry& entry : entries) {
+    if (!known.insert(entry.digest).second) continue;
     for (LayerProblems& of_layer :
-         ProblemsOf(entry.layers, entry.record.max_tokens, spec,
-                    TokenCounts::kProfiled)) {
+         wavetune::ProblemsOf(entry.layers, entry.record.max_tokens, spec,
+                              TokenCounts::kProfiled)) {
       layers.push_back(std::move(of_layer.problems));
     }
   }
@@ -183,8 +199,8 @@ WorkloadCatalog::Share WorkloadCatalog::ShareOf(const Entry& entry,
   Share share;
   if (!entry.readable.ok()) return share;
   for (const LayerProblems& of_layer :
-       ProblemsOf(entry.layers, entry.record.max_tokens, spec,
-                  TokenCounts::kProfiled)) {
+       wavetune::ProblemsOf(entry.layers, entry.record.max_tokens, spec,
+                            TokenCounts::kProfiled)) {
     share.problems += of_layer.problems.size();
     share.left_out += of_layer.left_out;
   }

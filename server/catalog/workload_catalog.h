@@ -41,6 +41,8 @@ class WorkloadCatalog {
   struct Entry {
     WorkloadRecord record;
     int64_t config_bytes = 0;
+    // Hex SHA-256 of what is declared, whatever its name: equal ones are one.
+    std::string digest;
     ModelLayers layers;
     absl::Status readable;  // Not OK: this version derives no layers from it.
   };
@@ -77,9 +79,18 @@ class WorkloadCatalog {
   // Returns all, by name.
   std::vector<Entry> List() const;
 
-  // Returns the problems of all workloads for a kernel, bounded
-  // (usage/declared_problems.h). Deterministic. Cannot fail.
+  // Returns the problems of all workloads for a kernel: as ProblemsOf.
   std::vector<WeightedProblem> Problems(const KernelSpec& spec) const;
+
+  // Returns what a stored workload is. Cannot fail: one that cannot be read
+  // says so.
+  static Entry Read(WorkloadRecord record);
+
+  // Returns the problems of workloads for a kernel, bounded
+  // (usage/declared_problems.h); of equal ones the first counts.
+  // Deterministic. Cannot fail.
+  static std::vector<WeightedProblem> ProblemsOf(
+      const std::vector<Entry>& entries, const KernelSpec& spec);
 
   // Returns what one is for a kernel. Cannot fail.
   static Share ShareOf(const Entry& entry, const KernelSpec& spec);

@@ -57,6 +57,16 @@ TEST_F(WorkloadCatalogTest, WhatIsAddedIsThereAfterARestart) {
             catalog_.Problems(Linear()).size());
 }
 
+TEST_F(WorkloadCatalogTest, EqualOnesCountOnceUnderAnyName) {
+  ASSERT_TRUE(Add(Small("a")).ok());
+  const std::vector<WeightedProblem> once = catalog_.Problems(Linear());
+  ASSERT_TRUE(Add(Small("b")).ok());
+  EXPECT_EQ(catalog_.Problems(Linear()), once);
+  ASSERT_TRUE(Add(Small("c", 128)).ok());
+  EXPECT_GT(catalog_.Problems(Linear()).size(), once.size());
+  EXPECT_EQ(catalog_.List()[0].digest, catalog_.List()[1].digest);
+}
+
 TEST_F(WorkloadCatalogTest, TextsAreOnDiskAlone) {
   ASSERT_TRUE(Add(Small("a")).ok());
   EXPECT_EQ(catalog_.List()[0].record.config, "");

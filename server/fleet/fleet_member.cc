@@ -92,6 +92,23 @@ FleetMember::FleetMember(Options options)
       .serves = [this](Key key,
                        Digest digest) { return tables_->Serves(key, digest); },
       .log = options_.log});
+  demand_ = std::make_unique<FleetDemand>(FleetDemand::Options{
+      .registry = my.registry,
+      .usage = options_.usage,
+      .workloads = options_.workloads,
+      .clock = options_.clock,
+      .fleet = my.name,
+      .node = my.node,
+      .trust = trust_,
+      .key = my.key,
+      .silicon =
+          [this] {
+            std::set<std::string> silicon;
+            for (const AgentDirectory::Known& known : options_.devices->List())
+              silicon.insert(SiliconKey(known.record.facts));
+            return silicon;
+          },
+      .log = options_.log});
   presence_ = std::make_unique<FleetPresence>(
       FleetPresence::Options{.registry = my.registry,
                              .state = [this] { return State(); },
@@ -111,6 +128,7 @@ absl::Status FleetMember::Start() {
   if (tables_ == nullptr) return absl::OkStatus();
   profiles_->Start();
   RETURN_IF_ERROR(tables_->Start());
+  demand_->Start();
   presence_->Start();
   rollouts_->Start();
   return absl::OkStatus();
@@ -120,13 +138,35 @@ void FleetMember::Stop() {
   if (tables_ == nullptr) return;
   presence_->Stop();  // The registry, too.
   rollouts_->Stop();
+  demand_->Stop();
   profiles_->Stop();
   tables_->Stop();
 }
 
 absl::StatusOr<ProfileTurn> FleetMember::Await(JobControl* control) {
   if (profiles_ == nullptr) return ProfileTurn();
-  return profiles_->Await(control);
+  ASSIGN_OR_RETURN(ProfileTurn turn, profiles_->Await(control));
+  const JobRecord job = control->record();
+  // One that goes on after a restart has what it began with.
+  if (turn.for_fleet && !job.fleet_demand) turn.demand = DemandFor(job);
+  return turn;
+}
+
+std::optional<ProfileDemand> FleetMember::DemandFor(const JobRecord& job) {
+  for (const AgentDirectory::Known& known : options_.devices->List()) {
+    const DeviceFacts& device = known.record.facts;
+    if (device.uuid != job.device_uuid) continue;
+    const auto kernel = options_.kernels->Get(job.kernel, device);
+    if (!kernel.ok()) break;  // The job says why.
+    auto demand = demand_->Of(job.kernel, SiliconKey(device), (*kernel)->spec);
+    if (demand.ok()) return *std::move(demand);
+    options_.log(true, absl::StrCat("job ", job.id,
+                                    " is weighed by what this node "
+                                    "alone is asked for: ",
+                                    demand.status().message()));
+    break;
+  }
+  return std::nullopt;
 }
 
 void FleetMember::OnJob(const JobRecord& job) {

@@ -27,6 +27,8 @@
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
+#include "server/catalog/workload_catalog.h"
+#include "server/fleet/fleet_demand.h"
 #include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_presence.h"
 #include "server/fleet/fleet_profiles.h"
@@ -67,6 +69,7 @@ class FleetMember {
     FleetHeadStore* accepted = nullptr;
     JobQueue* jobs = nullptr;
     UsageLedger* usage = nullptr;
+    WorkloadCatalog* workloads = nullptr;
     EventJournal* events = nullptr;
     Clock* clock = nullptr;
     std::function<void(bool warning, const std::string&)> log;
@@ -81,7 +84,8 @@ class FleetMember {
   // tells them.
   void Stop();
 
-  // As FleetProfiles'. Where there is no fleet a job may go on.
+  // As FleetProfiles'; with what the nodes are asked for, where a job for the
+  // fleet begins. Where there is no fleet a job may go on.
   absl::StatusOr<ProfileTurn> Await(JobControl* control);
   void OnJob(const JobRecord& job);
   // Errors: also FAILED_PRECONDITION: there is no fleet; INVALID_ARGUMENT for a
@@ -102,6 +106,8 @@ class FleetMember {
  private:
   // What this node tells the fleet of itself.
   FleetNode State();
+  // What weighs a profile; nothing: what this node alone is asked for.
+  std::optional<ProfileDemand> DemandFor(const JobRecord& job);
   // Has a table that another node was ahead of compared with that node's.
   void Compare(const TableRecord& own, const FleetHead& winner);
   // What speaks against a table that serves on trial: a board here, or what
@@ -114,6 +120,7 @@ class FleetMember {
   FleetSpotChecks spot_checks_;
   std::unique_ptr<FleetTables> tables_;
   std::unique_ptr<FleetProfiles> profiles_;
+  std::unique_ptr<FleetDemand> demand_;
   std::unique_ptr<FleetPresence> presence_;
   std::unique_ptr<FleetRollouts> rollouts_;
 };

@@ -36,6 +36,8 @@ bool DoesWhatIsAsked(const JobRecord& job, const FleetProfile& profile) {
          same(profile.portfolio_size, job.portfolio_size);
 }
 
+ProfileTurn ForFleet() { return {.for_fleet = true}; }
+
 // Whether what a job finds is the fleet's to have.
 bool IsForFleet(const JobRecord& job) {
   return job.kind == JobKind::kReprofile && !job.refit_only &&
@@ -220,12 +222,12 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
     const Standing standing = StandingOf(job.key);
     const Seen& seen = standing.seen;
     // One of the same class and kernel here is under way.
-    if (standing.held_here) return ProfileTurn();
+    if (standing.held_here) return ForFleet();
     bool known = standing.known;
     if (known && seen.holder && standing.taken_here) {
       // Its answer was lost.
       Hold(job, *seen.profile, seen.revision);
-      return ProfileTurn();
+      return ForFleet();
     }
     if (known && seen.holder) {
       waited_for = seen.holder->profile;
@@ -252,10 +254,11 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
       const bool others = seen.profile && !seen.profile->done &&
                           seen.profile->key == job.key &&
                           !DoesWhatIsAsked(job, *seen.profile);
-      if (known && (others || !Publishes(job.key))) return ProfileTurn();
+      if (known && !Publishes(job.key)) return ProfileTurn();
+      if (known && others) return ForFleet();
       if (known) {
         const absl::Status taken = Take(job, seen);
-        if (taken.ok()) return ProfileTurn();
+        if (taken.ok()) return ForFleet();
         known = absl::IsAborted(taken);
       }
     }

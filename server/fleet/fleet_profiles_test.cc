@@ -200,6 +200,7 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   const auto turn = one_.profiles_->Await(first.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, IsEmpty());
+  EXPECT_TRUE(turn->for_fleet);
   EXPECT_TRUE(Holds("node-1"));
 
   const auto second = two_.Job(3);
@@ -216,6 +217,7 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_THAT(outcome->done_elsewhere, HasSubstr("node-1"));
   EXPECT_THAT(outcome->done_elsewhere, HasSubstr("serves here"));
+  EXPECT_FALSE(outcome->for_fleet);
   EXPECT_FALSE(Holds("node-1"));
   EXPECT_EQ(Profile()->digest, "d1");
   EXPECT_THAT(two_.asked(), IsEmpty());

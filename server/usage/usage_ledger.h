@@ -89,6 +89,9 @@ class UsageLedger {
   std::vector<WeightedProblem> Problems(const std::string& kernel,
                                         const std::string& silicon_key);
 
+  // Seconds after which a decision counts half.
+  double half_life_s() const { return options_.half_life_s; }
+
   // Notes that a top-up was queued (or puts back what was noted, where it
   // was not, after all), and writes that at once: a restart must not queue
   // another.
