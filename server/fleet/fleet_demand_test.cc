@@ -48,7 +48,8 @@ Workload Model(const std::string& name, int64_t hidden) {
 // What a daemon has of it.
 class DemandNode {
  public:
-  DemandNode(FakeFleet* fleet, const std::string& name, char key = 1)
+  DemandNode(FakeFleet* fleet, const std::string& name, char key,
+             std::chrono::seconds interval)
       : registry_(fleet),
         demand_({.registry = &registry_,
                  .usage = &usage_,
@@ -64,6 +65,7 @@ class DemandNode {
                             ? nullptr
                             : std::make_shared<SigningKey>(TestSigningKey(key)),
                  .silicon = [] { return std::set<std::string>{kSilicon}; },
+                 .interval = interval,
                  .first_within = std::chrono::seconds(0),
                  .log =
                      [this](bool, const std::string& line) {
@@ -109,16 +111,21 @@ class FleetDemandTest : public ::testing::Test {
   std::vector<FleetEntry> Entries(const std::string& prefix) {
     return watcher_.List(prefix)->entries;
   }
-  std::unique_ptr<DemandNode> Join(const std::string& name, char key = 1) {
-    return std::make_unique<DemandNode>(&fleet_, name, key);
+  std::unique_ptr<DemandNode> Join(
+      const std::string& name, char key = 1,
+      std::chrono::seconds interval = std::chrono::hours(1)) {
+    return std::make_unique<DemandNode>(&fleet_, name, key, interval);
   }
-  // A node that is asked for one problem, and has told it.
+  // A node that is asked for one problem, and has told it where it could: it
+  // looks until it has drawn a place that is free.
   std::unique_ptr<DemandNode> Asked(const std::string& name,
                                     const Problem& problem, double decisions,
                                     char key = 1) {
-    auto node = Join(name, key);
+    auto node = Join(name, key, std::chrono::seconds(0));
     node->Ask(problem, decisions);
-    node->demand_.Look();
+    const size_t before = Entries("usage/").size();
+    for (int i = 0; i < 100 && Entries("usage/").size() == before; ++i)
+      node->demand_.Look();
     return node;
   }
   void Write(const std::string& key, const std::string& value) {
@@ -217,8 +224,9 @@ TEST_F(FleetDemandTest, OfANodeTheNewestCountsDecayed) {
 
 TEST_F(FleetDemandTest, WhatIsLongSilentIsForgotten) {
   const auto node = Asked("a", Of(16), 4000);
-  node->Declare(Model("m", 64));
-  node->demand_.Look();
+  const auto other = Join("w");
+  other->Declare(Model("m", 64));
+  other->demand_.Look();
   ASSERT_THAT(Entries(""), SizeIs(2));
   const auto profiler = Join("b");
   // By a clock that is behind it counts as little, and stays.
@@ -242,8 +250,9 @@ TEST_F(FleetDemandTest, NoNodeOutweighsTheOthers) {
 
 TEST_F(FleetDemandTest, WhatIsForgedForeignOrBrokenIsRefusedAndSaid) {
   const auto node = Asked("a", Of(16), 4000);
-  node->Declare(Model("m", 64));
-  node->demand_.Look();
+  const auto other = Join("w");
+  other->Declare(Model("m", 64));
+  other->demand_.Look();
   const FleetEntry usage = Entries("usage/").front();
   const FleetEntry workload = Entries("workloads/").front();
   const auto refused = [&] {
