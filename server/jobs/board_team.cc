@@ -17,6 +17,8 @@ namespace {
 // for the last one, more than that a job that waits for the board.
 constexpr size_t kLeastPreparePart = 32;
 constexpr size_t kMostPreparePart = 128;
+// The same where there is one board, after which others may have come.
+constexpr size_t kPrepareAlone = 256;
 // Times that a board may break off the common set before it is not asked again.
 constexpr int kMostFailedRatings = 3;
 
@@ -62,10 +64,19 @@ bool BoardTeam::IsLeftOut(const std::string& uuid) const {
                      [](const auto& r) { return r.second.known(); });
 }
 
-std::vector<std::string> BoardTeam::Boards() const {
+std::vector<std::string> BoardTeam::OwnBoards() const {
   std::vector<std::string> boards = AttachedOfClass(*services_.executors, key_);
   std::erase_if(boards,
                 [&](const std::string& uuid) { return IsLeftOut(uuid); });
+  return boards;
+}
+
+std::vector<std::string> BoardTeam::Boards() const {
+  std::vector<std::string> boards = OwnBoards();
+  for (const std::string& uuid : services_.executors->Lent(job_id_)) {
+    if (!IsLeftOut(uuid) && IsOfClass(*services_.executors, uuid, key_))
+      boards.push_back(uuid);
+  }
   return boards;
 }
 
@@ -94,8 +105,9 @@ bool BoardTeam::OnlyBoard(std::string* uuid) const {
   const JobRecord record = control_->record();
   *uuid = record.device_uuid;
   if (!record.whole_class) return true;
-  const std::vector<std::string> boards = Boards();
-  if (boards.size() > 1) return false;
+  const std::vector<std::string> boards = OwnBoards();
+  // One that is lent may be gone any moment, and is not to be waited for.
+  if (Boards().size() > std::min(boards.size(), size_t{1})) return false;
   if (!boards.empty()) {
     *uuid = boards.front();
   } else if (IsLeftOut(*uuid)) {
@@ -154,15 +166,22 @@ absl::Status BoardTeam::Prepare(
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems,
     const RecordCallback& on_record) {
-  std::string only;
-  if (!OnlyBoard(&only)) {
-    return PrepareSpread(specialisation, configurations, correctness_problems,
-                         on_record);
+  for (auto begin = configurations.begin(); begin != configurations.end();) {
+    std::string only;
+    if (!OnlyBoard(&only)) {
+      return PrepareSpread(specialisation, {begin, configurations.end()},
+                           correctness_problems, on_record);
+    }
+    const auto end =
+        begin + std::min<ptrdiff_t>(configurations.end() - begin,
+                                    static_cast<ptrdiff_t>(kPrepareAlone));
+    RETURN_IF_ERROR(RunAlone(only, [&](JobDevice& board) {
+      return board.Prepare(specialisation, {begin, end}, correctness_problems,
+                           on_record);
+    }));
+    begin = end;
   }
-  return RunAlone(only, [&](JobDevice& board) {
-    return board.Prepare(specialisation, configurations, correctness_problems,
-                         on_record);
-  });
+  return absl::OkStatus();
 }
 
 absl::Status BoardTeam::PrepareSpread(
@@ -227,7 +246,7 @@ absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
   }
   BoardWork spread = NewWork();
   spread.boards = [&] {
-    std::vector<std::string> boards = Boards();
+    std::vector<std::string> boards = OwnBoards();
     order(boards);
     return boards;
   };

@@ -8,7 +8,8 @@
 // gives back what it has not measured. Before it takes parts a board measures a
 // common set, from which its ratio to the class is known (board_ratio.h): its
 // samples are handed on divided by it, and stored as they are. A board that
-// deviates is left out.
+// deviates is left out. Boards that other nodes of the fleet lend are boards
+// like the others.
 //
 //   BoardTeam team(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());
@@ -93,8 +94,8 @@ class BoardTeam {
   // Has one board do what must not be spread, while no other job uses it: the
   // first of those that nobody uses, in the order that `order` puts the boards
   // of the class in (it may remove some). `work` begins anew, with another
-  // board, where its own is lost, used by others or hot. Errors: those of
-  // `work`; as SpreadOverBoards.
+  // board, where its own is lost, used by others or hot. Not one of another
+  // node, as it answers late. Errors: those of `work`; as SpreadOverBoards.
   using BoardOrder = std::function<void(std::vector<std::string>& boards)>;
   using BoardWorkAlone =
       std::function<absl::Status(const std::string& uuid, JobDevice& board)>;
@@ -105,7 +106,9 @@ class BoardTeam {
 
  private:
   bool IsLeftOut(const std::string& uuid) const;
-  // UUIDs of attached devices of the class, but for those that are left out.
+  // UUIDs of attached devices of the class, but for those that are left out;
+  // then those that other nodes lend.
+  std::vector<std::string> OwnBoards() const;
   std::vector<std::string> Boards() const;
   // Of them, those that may take parts, and those that must measure the common
   // set before.

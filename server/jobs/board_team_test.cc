@@ -284,6 +284,70 @@ TEST_F(BoardTeamTest, ABoardThatDeviatesIsLeftOutAndTold) {
       << "not asked again";
 }
 
+TEST_F(BoardTeamTest, BoardsOfOtherNodesShareTheItems) {
+  Attach(3);
+  for (const int lent : {2, 3}) directory_.Lend(&Board(lent));
+  Board(3).SetSlower(1.2);
+  constexpr auto common = static_cast<int64_t>(kCommonPairs);
+  Board(1).OnReport([this] {
+    // Fakes are so fast that one would do it all.
+    if (Board(1).measured() < common) return;
+    while (Board(2).measured() <= common) std::this_thread::yield();
+  });
+  BoardTeam& team = Team();
+  EXPECT_EQ(team.boards(), 3);
+  ExpectAllMeasured(team, Items(20));
+  EXPECT_GT(Board(2).measured(), common);
+  EXPECT_TRUE(told_.at(Uuid(3)).deviates());
+  EXPECT_EQ(Board(3).measured(), common);
+  EXPECT_THAT(control_->record().device_uuids, SizeIs(3));
+  // What is not spread stays on the job's own node.
+  std::string alone;
+  EXPECT_TRUE(team.OnOneBoard([](std::vector<std::string>&) {},
+                              [&](const std::string& uuid, JobDevice&) {
+                                alone = uuid;
+                                return absl::OkStatus();
+                              })
+                  .ok());
+  EXPECT_EQ(alone, Uuid(1));
+}
+
+TEST_F(BoardTeamTest, ABoardOfAnotherNodeThatGoesIsNotWaitedFor) {
+  Attach(2);
+  directory_.Lend(&Board(2));
+  BoardTeam& team = Team();
+  ExpectAllMeasured(team, Items(1));  // The common set.
+  // The job's own is away, and comes back when the other one goes.
+  directory_.Detach(Uuid(1));
+  Board(2).OnReport([this] {
+    if (Board(2).measured() != static_cast<int64_t>(kCommonPairs) + 20) return;
+    directory_.Attach(&Board(1));
+    directory_.Detach(Uuid(2));
+    Board(2).LoseAfter(0);
+  });
+  ExpectAllMeasured(team, Items(10));
+  EXPECT_GT(Board(1).measured(), static_cast<int64_t>(kCommonPairs));
+}
+
+TEST_F(BoardTeamTest, ABoardThatComesWhileOneCompilesCompilesTheRest) {
+  Attach(2);
+  directory_.Detach(Uuid(2));
+  BoardTeam& team = Team();
+  std::vector<Configuration> configurations;
+  for (int64_t i = 1; i <= 400; ++i) configurations.push_back({i, i});
+  Board(1).OnReport([this] {
+    directory_.Attach(&Board(2));
+    if (Board(1).prepared() < 256) return;
+    while (Board(2).prepared() == 0) std::this_thread::yield();
+  });
+  int heard = 0;
+  EXPECT_TRUE(
+      team.Prepare("", configurations, {}, [&](CandidateRecord&) { ++heard; })
+          .ok());
+  EXPECT_EQ(heard, 400);
+  EXPECT_EQ(Board(1).prepared() + Board(2).prepared(), 400);
+}
+
 TEST_F(BoardTeamTest, ABoardThatCannotBeComparedIsLeftOutAndTold) {
   Attach(3);
   BoardTeam& team = Team();

@@ -296,8 +296,15 @@ std::shared_ptr<MeasurementExecutor> FakeExecutorDirectory::Find(
 std::vector<std::string> FakeExecutorDirectory::Attached() {
   std::lock_guard lock(mutex_);
   std::vector<std::string> uuids;
-  for (const auto& [uuid, executor] : attached_) uuids.push_back(uuid);
+  for (const auto& [uuid, executor] : attached_) {
+    if (!lent_.contains(uuid)) uuids.push_back(uuid);
+  }
   return uuids;
+}
+
+std::vector<std::string> FakeExecutorDirectory::Lent(uint64_t /*job*/) {
+  std::lock_guard lock(mutex_);
+  return {lent_.begin(), lent_.end()};
 }
 
 std::string FakeExecutorDirectory::WhyUnusable(const std::string&) {
@@ -316,9 +323,16 @@ void FakeExecutorDirectory::Attach(MeasurementExecutor* executor) {
   attached_[uuid] = executor;
 }
 
+void FakeExecutorDirectory::Lend(MeasurementExecutor* executor) {
+  Attach(executor);
+  std::lock_guard lock(mutex_);
+  lent_.insert(executor->device().uuid);
+}
+
 void FakeExecutorDirectory::Detach(const std::string& device_uuid) {
   std::lock_guard lock(mutex_);
   attached_.erase(device_uuid);
+  lent_.erase(device_uuid);
 }
 
 void FakeExecutorDirectory::OnWait(std::function<void()> hook) {

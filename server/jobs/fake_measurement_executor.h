@@ -142,11 +142,14 @@ class FakeExecutorDirectory : public ExecutorDirectory {
                                             double timeout_s) override;
   std::string WhyUnusable(const std::string& device_uuid) override;
   std::vector<std::string> Attached() override;
+  std::vector<std::string> Lent(uint64_t job) override;
 
   // What WhyUnusable says.
   void Explain(const std::string& why);
   // `executor` outlives the directory.
   void Attach(MeasurementExecutor* executor);
+  // As attached to another node, which lends it to every job.
+  void Lend(MeasurementExecutor* executor);
   void Detach(const std::string& device_uuid);
   // Called where Find would wait; it waits for nothing else.
   void OnWait(std::function<void()> hook);
@@ -157,6 +160,7 @@ class FakeExecutorDirectory : public ExecutorDirectory {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, MeasurementExecutor*> attached_;
+  std::set<std::string> lent_;  // Of them.
   std::string why_;
   std::function<void()> hook_;
 };

@@ -364,6 +364,8 @@ absl::Status JobDevice::Flush() {
             std::find(job.device_uuids.begin(), job.device_uuids.end(),
                       device_uuid_) == job.device_uuids.end()) {
           job.device_uuids.push_back(device_uuid_);
+          const std::string node = executor_->lent_by();
+          if (!node.empty()) job.lent_by[device_uuid_] = node;
         }
       },
       JobControl::Persist::kLazily);
