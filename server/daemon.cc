@@ -161,6 +161,7 @@ class Daemon::Impl {
                 .admission = &admission_,
                 .accepted = stores.fleet_heads,
                 .jobs = &jobs_,
+                .leases = leases_,
                 .usage = &usage_,
                 .workloads = &workloads_,
                 .events = &events_,
@@ -403,6 +404,7 @@ class Daemon::Impl {
     services.agent_wait_s = options_.agent_wait_s;
     services.hot_wait_s = options_.hot_wait_s;
     services.settings = job_settings_;
+    services.leases = leases_;
     Change(options_, *services.settings);
     return services;
   }
@@ -492,6 +494,8 @@ class Daemon::Impl {
   DefaultsInUse defaults_;
   UsageLedger usage_;
   WorkloadCatalog workloads_;
+  const std::shared_ptr<DeviceLeases> leases_ =
+      std::make_shared<DeviceLeases>();
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
   JobQueue jobs_;

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "server/fleet/board_messages.h"
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_rollout.h"
 
@@ -351,9 +352,9 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
             .expected = seen.revision}}));
   // Of a profile that ended, and whose node ended before it could.
   if (!goes_on) {
-    options_.registry->DeleteBelow(AllChunksPrefix(job.key))
-        .status()
-        .IgnoreError();
+    for (const std::string& prefix :
+         {AllChunksPrefix(job.key), AllBoardsPrefix(job.key)})
+      options_.registry->DeleteBelow(prefix).status().IgnoreError();
   }
   Hold(job, profile, revision);
   return absl::OkStatus();
@@ -409,7 +410,7 @@ void FleetProfiles::OnJob(const JobRecord& job) {
 }
 
 void FleetProfiles::Tend(const std::string& place) {
-  Held held;
+  Holding held;
   Seen seen;
   {
     const std::lock_guard lock(mutex_);
@@ -449,7 +450,7 @@ void FleetProfiles::Tend(const std::string& place) {
     // What was changed by others since is theirs.
     if (!released.ok() && !absl::IsAborted(released))
       return keep(
-          [](Held& kept) { kept.retry_at = steady_clock::now() + kRetry; });
+          [](Holding& kept) { kept.retry_at = steady_clock::now() + kRetry; });
     const std::lock_guard lock(mutex_);
     held_.erase(place);
     return;
@@ -468,7 +469,7 @@ void FleetProfiles::Tend(const std::string& place) {
                        .Export(held.profile.key, held.profile.id,
                                held.generation, held.exported)
                        .ok();
-  keep([&](Held& kept) {
+  keep([&](Holding& kept) {
     kept.exported = held.exported;
     kept.lost = held.lost;
     if (!exported) kept.retry_at = steady_clock::now() + kRetry;
@@ -476,7 +477,7 @@ void FleetProfiles::Tend(const std::string& place) {
 }
 
 absl::Status FleetProfiles::Release(const std::string& place,
-                                    const Held& held) {
+                                    const Holding& held) {
   const JobRecord& job = *held.ended;
   FleetProfile profile = held.profile;
   FleetWrite write{.key = place, .expected = held.revision};
@@ -501,9 +502,9 @@ absl::Status FleetProfiles::Release(const std::string& place,
           .status());
   if (profile.done) {
     // What stays goes with the next profile.
-    options_.registry->DeleteBelow(ChunksPrefix(profile.key, profile.id))
-        .status()
-        .IgnoreError();
+    for (const std::string& prefix : {ChunksPrefix(profile.key, profile.id),
+                                      BoardsPrefix(profile.key, profile.id)})
+      options_.registry->DeleteBelow(prefix).status().IgnoreError();
   }
   return absl::OkStatus();
 }
@@ -675,6 +676,16 @@ absl::StatusOr<RolloutPlan> FleetProfiles::RolloutOf(
   const bool of_it = profile.digest == digest ||
                      (!profile.done && profile.begun_by == options_.node);
   return of_it ? profile.rollout : RolloutPlan();
+}
+
+std::vector<HeldProfile> FleetProfiles::Held() {
+  std::vector<HeldProfile> held;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [place, one] : held_) {
+    if (!one.lost && !one.ended)
+      held.push_back({one.profile.key, one.profile.id, one.job_id});
+  }
+  return held;
 }
 
 std::vector<FleetView::Profile> FleetProfiles::View() {

@@ -126,6 +126,9 @@ class FleetProfiles {
   absl::StatusOr<RolloutPlan> RolloutOf(const ProfileKey& key,
                                         const std::string& digest);
 
+  // Returns what jobs here do for the fleet now.
+  std::vector<HeldProfile> Held();
+
   // Returns what is known of the classes of this node's devices.
   std::vector<FleetView::Profile> View();
 
@@ -145,7 +148,7 @@ class FleetProfiles {
     bool listed = false;
   };
   // What a job here does for the fleet.
-  struct Held {
+  struct Holding {
     FleetProfile profile;
     int64_t revision = 0;
     uint64_t job_id = 0;
@@ -190,7 +193,7 @@ class FleetProfiles {
                                          const std::string& outcome);
   // Goes on with what a job here holds.
   void Tend(const std::string& place);
-  absl::Status Release(const std::string& place, const Held& held);
+  absl::Status Release(const std::string& place, const Holding& held);
   // Queues jobs for what nobody does.
   void TakeOver();
   bool CanTakeOver(const FleetProfile& profile);
@@ -205,8 +208,8 @@ class FleetProfiles {
   uint64_t news_ = 0;  // Grows with what is heard.
   std::string outage_;
   Time outage_since_{};
-  std::map<std::string, Seen> seen_;  // By ProfilePlace.
-  std::map<std::string, Held> held_;  // The same.
+  std::map<std::string, Seen> seen_;     // By ProfilePlace.
+  std::map<std::string, Holding> held_;  // The same.
   std::map<std::string, Watched> classes_;
   std::set<std::string> declined_;  // Profiles that were cancelled here.
   std::set<std::string> taken_;     // Those that this process tried to take.

@@ -33,6 +33,7 @@ class FleetNode : public NodeFixture {
   using NodeFixture::WaitUntil;
   using NodeFixture::WriteFile;
 
+  // `kernel`: one of tests/data/kernels, or a folder.
   explicit FleetNode(const std::string& kernel = "repeats") {
     AddKernel(kernel);
     WriteFile(Path("key"), kSigningKeyPem);
@@ -51,12 +52,13 @@ class FleetNode : public NodeFixture {
   }
   void Start(const std::string& url, const std::string& name,
              const std::vector<std::string>& more = {},
-             const std::vector<std::string>& of_agent = {}) {
+             const std::vector<std::string>& of_agent = {},
+             const std::string& backend = "opencl") {
     std::vector<std::string> arguments = Arguments(url, name);
     arguments.insert(arguments.end(), more.begin(), more.end());
     StartDaemon(arguments);
     if (HasFatalFailure()) return;
-    StartAgent(of_agent);
+    StartAgent(of_agent, backend);
   }
   // Pretends facts of the devices of an agent with {"--inject",
   // Path("inject")}.

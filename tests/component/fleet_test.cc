@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,11 +14,17 @@
 #include "gtest/gtest.h"
 #include "server/fleet/etcd/test_etcd.h"
 #include "tests/component/fleet_node.h"
+#include "tests/lib/program.h"
+#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {
 
+namespace fs = std::filesystem;
+
 using ::testing::HasSubstr;
+
+const char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200/gemm_bf16";
 
 TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   TestEtcd etcd;
@@ -175,6 +183,62 @@ TEST(FleetTest, AProfileThatTheFleetIsAskedForGoesToItsNodesInStages) {
             0);
 }
 
+// A device that was recorded, with a name of its own on each node.
+void StartReplay(FleetNode& node, const std::string& url,
+                 const std::string& name, const std::string& pace,
+                 const std::vector<std::string>& more) {
+  const std::string trace = node.Path("trace");
+  fs::copy(kTrace, trace);
+  std::string device = ReadText(trace + "/device.textproto");
+  const std::string uuid = "uuid: \"";
+  device.insert(device.find(uuid) + uuid.size(), name + "-");
+  node.WriteFile(trace + "/device.textproto", device);
+  node.Start(url, name, more, {"--replay-trace", trace, "--replay-pace", pace},
+             "replay");
+}
+
+TEST(FleetTest, NodesOfAClassShareAProfile) {
+  TestEtcd etcd;
+  etcd.Start();
+  ASSERT_FALSE(::testing::Test::HasFatalFailure());
+  // To see what they gain: so many nodes, of which none dies, that measure for
+  // minutes.
+  const char* const sharing = std::getenv("WAVETUNE_SHARING_NODES");
+  const size_t count = sharing == nullptr ? 3 : std::stoul(sharing);
+  std::vector<std::unique_ptr<FleetNode>> nodes;
+  for (size_t i = 0; i < count; ++i) {
+    nodes.push_back(std::make_unique<FleetNode>(kTrace));
+    StartReplay(*nodes.back(), etcd.url(), "node-" + std::to_string(i),
+                sharing == nullptr ? "3" : "40",
+                i == 0 ? std::vector<std::string>{}
+                       : std::vector<std::string>{"--fleet-lend"});
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+  const auto begun = std::chrono::steady_clock::now();
+  const uint64_t id = nodes[0]->Reprofile("gemm_bf16", {}, 6);
+  // All measure; then one dies.
+  ASSERT_TRUE(FleetNode::WaitUntil([&] {
+    return nodes[0]
+               ->Job(id)
+               .value("device_uuids", nlohmann::json::array())
+               .size() == count;
+  })) << nodes[0]->Job(id).dump(2);
+  if (sharing == nullptr) nodes[2]->daemon().Kill();
+  const nlohmann::json job = nodes[0]->WaitForJob(id);
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - begun;
+  ::testing::Test::RecordProperty("profile_s", std::to_string(took.count()));
+  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+  if (count == 1) return;
+  const CliResult shown = nodes[0]->Cli({"jobs", "show", std::to_string(id)});
+  EXPECT_THAT(shown.out, HasSubstr(" of node-1"));
+  EXPECT_THAT(nodes[1]->Log("daemon"), HasSubstr("is lent to node node-0"));
+  EXPECT_TRUE(FleetNode::WaitUntil([&] {
+    return nodes[1]->Log("daemon").find("is not lent any more") !=
+           std::string::npos;
+  }));
+}
+
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
   const FleetNode node;
   const auto said = [&](const std::vector<std::string>& more) {
@@ -193,6 +257,7 @@ TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
     return said(more);
   };
   EXPECT_THAT(with({"--fleet-ca", trust}), HasSubstr("etcds://"));
+  EXPECT_THAT(with({"--fleet-lend"}), HasSubstr("--fleet-key"));
   EXPECT_THAT(with({"--fleet-user", "me"}), HasSubstr("--fleet-password-file"));
   EXPECT_THAT(with({"--fleet-user", "me", "--fleet-password-file", trust}),
               HasSubstr("without TLS"));

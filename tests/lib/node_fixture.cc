@@ -70,8 +70,10 @@ std::string NodeFixture::Binary(const std::string& name) {
 }
 
 void NodeFixture::AddKernel(const std::string& name) {
-  fs::copy(WAVETUNE_SOURCE_DIR "/tests/data/kernels/" + name,
-           Path("kernels/" + name), fs::copy_options::recursive);
+  const fs::path folder =
+      fs::path(WAVETUNE_SOURCE_DIR "/tests/data/kernels") / name;
+  fs::copy(folder, fs::path(Path("kernels")) / folder.filename(),
+           fs::copy_options::recursive);
 }
 
 void NodeFixture::WriteFile(const std::string& path, const std::string& text) {

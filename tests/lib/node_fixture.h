@@ -48,7 +48,8 @@ class NodeFixture : public ::testing::Test {
   std::string Path(const std::string& name) const;
   static std::string Binary(const std::string& name);
 
-  // Copies a kernel of tests/data/kernels for the daemon to find.
+  // Copies a kernel of tests/data/kernels, or of a folder, for the daemon to
+  // find.
   void AddKernel(const std::string& name);
   void WriteFile(const std::string& path, const std::string& text);
 
