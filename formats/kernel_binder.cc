@@ -27,9 +27,7 @@ namespace {
 // Mapping::cold_bytes of all cold arguments: nothing where they do not grow
 // with the elements of a repeated dimension (what dense kernels read follows
 // from their tiles), and where they do not follow from the problem alone.
-// docs/decisions/0032 says why overlaps do without.
 std::optional<Expression> ColdBytesOf(const KernelSpec& spec) {
-  if (spec.wave_form == WaveForm::kOverlap) return std::nullopt;
   std::vector<Expression> terms;
   for (const Argument& argument : spec.arguments) {
     if (!argument.cold) continue;
@@ -45,8 +43,10 @@ std::optional<Expression> ColdBytesOf(const KernelSpec& spec) {
 }
 
 // Gives a mapping the expression, if a table has room for it.
-void SetColdBytes(const std::optional<Expression>& cold_bytes,
+// docs/decisions/0032 says why overlaps do without.
+void SetColdBytes(const std::optional<Expression>& cold_bytes, WaveForm form,
                   Mapping& mapping) {
+  if (form == WaveForm::kOverlap) return;
   mapping.cold_bytes = cold_bytes;
   if (CountNodes(mapping) > kMaxMappingNodes) mapping.cold_bytes.reset();
 }
@@ -249,6 +249,21 @@ void KernelBinder::IndexAll() {
                            static_cast<int>(DeviceFact::kComputeCapability)));
 }
 
+std::optional<WaveForm> KernelBinder::BindWaveForm(v1::WaveForm form,
+                                                   const std::string& path) {
+  switch (form) {
+    case v1::WAVE_FORM_UNSPECIFIED:
+      return std::nullopt;
+    case v1::WAVE_SUM:
+      return WaveForm::kSum;
+    case v1::WAVE_OVERLAP:
+      return WaveForm::kOverlap;
+    default:
+      Fault(path, "is unknown; give WAVE_SUM or WAVE_OVERLAP");
+      return std::nullopt;
+  }
+}
+
 KernelSpec KernelBinder::Bind() {
   KernelSpec spec;
   spec.name = proto_.name();
@@ -281,9 +296,10 @@ KernelSpec KernelBinder::Bind() {
                          .mapping = std::nullopt};
     for (const auto& [name, value] : s.constants())
       bound.defines.emplace(name, absl::StrCat(value));
+    const std::string path = absl::StrCat("specialisations[", i, "]");
     if (s.has_mapping())
-      bound.mapping = BindMapping(
-          s.mapping(), absl::StrCat("specialisations[", i, "].mapping"));
+      bound.mapping = BindMapping(s.mapping(), path + ".mapping");
+    bound.wave_form = BindWaveForm(s.wave_form(), path + ".wave_form");
     spec.specialisations.push_back(std::move(bound));
   }
   spec.constraints =
@@ -331,15 +347,14 @@ KernelSpec KernelBinder::Bind() {
   if (proto_.limits().has_max_elements())
     spec.limits.max_elements = proto_.limits().max_elements();
   spec.limits.max_total_iterations = proto_.limits().max_total_iterations();
-  if (!v1::WaveForm_IsValid(proto_.wave_form()))
-    Fault("wave_form", "is unknown; give WAVE_SUM or WAVE_OVERLAP");
-  if (proto_.wave_form() == v1::WAVE_OVERLAP)
-    spec.wave_form = WaveForm::kOverlap;
+  spec.wave_form =
+      BindWaveForm(proto_.wave_form(), "wave_form").value_or(spec.wave_form);
   const std::optional<Expression> cold_bytes = ColdBytesOf(spec);
-  SetColdBytes(cold_bytes, spec.mapping);
+  SetColdBytes(cold_bytes, spec.wave_form, spec.mapping);
   for (Specialisation& specialisation : spec.specialisations) {
     if (specialisation.mapping.has_value()) {
-      SetColdBytes(cold_bytes, *specialisation.mapping);
+      SetColdBytes(cold_bytes, spec.WaveFormOf(specialisation.name),
+                   *specialisation.mapping);
     }
   }
   if (proto_.portfolio_size() < 0 ||

@@ -94,6 +94,9 @@ class KernelBinder {
   void IndexAll();
   // Makes the constants of the specialisation numbers.
   void IndexConstants();
+  // Nothing where none is given.
+  std::optional<WaveForm> BindWaveForm(v1::WaveForm form,
+                                       const std::string& path);
   void CheckConstants(const v1::Specialisation& specialisation,
                       const std::string& path);
   std::vector<Expression> BindExpressions(

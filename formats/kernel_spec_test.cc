@@ -197,6 +197,24 @@ TEST(KernelSpecConversionTest, OtherKernelsDoNotCountWhatIsReadCold) {
   EXPECT_FALSE(counts(many));
 }
 
+// Decode waits for memory where prefill computes.
+TEST(KernelSpecConversionTest, ASpecialisationMayHaveAWaveFormOfItsOwn) {
+  const std::string own = R"(
+specialisations { name: "prefill" }
+specialisations { name: "decode" wave_form: WAVE_OVERLAP }
+specialisations { name: "both" wave_form: WAVE_SUM })";
+  for (const auto& [kernel, prefill] :
+       {std::pair{"", WaveForm::kSum},
+        std::pair{"wave_form: WAVE_OVERLAP", WaveForm::kOverlap}}) {
+    const auto spec =
+        KernelSpecFromProto(ParseSpec(absl::StrCat(kSpec, kernel, own)));
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->WaveFormOf("prefill"), prefill);
+    EXPECT_EQ(spec->WaveFormOf("decode"), WaveForm::kOverlap);
+    EXPECT_EQ(spec->WaveFormOf("both"), WaveForm::kSum);
+  }
+}
+
 TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
   KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
           dimensions { name: "h" min: 0 max: 0 }
@@ -241,7 +259,10 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
        "weight: is 0; give a finite number above 0"},
       {"portfolio_size: 129", "must be 0 to 128"},
       {"portfolio_size: -1", "must be 0 to 128"},
-      {"wave_form: 7", "give WAVE_SUM or WAVE_OVERLAP"},
+      {"wave_form: 7", "wave_form: is unknown; give WAVE_SUM or WAVE_OVERLAP"},
+      {"specialisations { name: \"a\" wave_form: 7 }",
+       "specialisations[0].wave_form: is unknown; give WAVE_SUM or "
+       "WAVE_OVERLAP"},
       {"arguments { name: \"s\" role: SCALAR type: INT32 elements { dimension: "
        "\"m\" } }",
        "a scalar has a value"},

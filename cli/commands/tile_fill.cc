@@ -42,8 +42,8 @@ std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec) {
     if (counted.total_iterations.has_value()) {
       counted.tiles = Expression::Constant(1);
     }
-    for (const MisfitCoordinate& c :
-         MisfitCoordinates(spec.Of(name), counted, DeviceFacts())) {
+    for (const MisfitCoordinate& c : MisfitCoordinates(
+             spec.Of(name), counted, spec.WaveFormOf(name), DeviceFacts())) {
       if (c.unit != MisfitCoordinate::Unit::kShare) continue;
       const double mean = MeanOf(c, spec, mapping, name);
       const bool known = std::any_of(

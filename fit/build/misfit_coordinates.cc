@@ -42,9 +42,9 @@ void ForEachOf(Expression::Kind kind, const Expression& expression,
 
 class Collector {
  public:
-  Collector(const KernelSpec& spec, const Mapping& mapping,
+  Collector(const KernelSpec& spec, const Mapping& mapping, WaveForm form,
             const DeviceFacts& device)
-      : spec_(spec), mapping_(mapping), device_(device) {}
+      : spec_(spec), mapping_(mapping), form_(form), device_(device) {}
 
   std::vector<MisfitCoordinate> Collect() {
     AddPassive();
@@ -189,7 +189,7 @@ class Collector {
   void AddRows() {
     if (!mapping_.rows.has_value()) return;
     const std::string wave_form =
-        spec_.wave_form == WaveForm::kSum
+        form_ == WaveForm::kSum
             ? "rows of tiles share what they load: try wave_form: "
               "WAVE_OVERLAP, which knows it, with `wavetune evaluate`"
             : kMeasureBoth;
@@ -322,7 +322,7 @@ class Collector {
     const std::string other = absl::StrCat(
         "the latency does not grow as the wave form says: try "
         "wave_form: ",
-        spec_.wave_form == WaveForm::kSum ? "WAVE_OVERLAP" : "WAVE_SUM",
+        form_ == WaveForm::kSum ? "WAVE_OVERLAP" : "WAVE_SUM",
         " with `wavetune evaluate`");
     Add(
         "the number of tiles", Unit::kCount, /*relative=*/true,
@@ -340,6 +340,7 @@ class Collector {
 
   const KernelSpec& spec_;
   const Mapping& mapping_;
+  const WaveForm form_;
   const DeviceFacts& device_;
   std::vector<Expression> seen_;
   std::vector<int32_t> passive_;
@@ -350,8 +351,9 @@ class Collector {
 
 std::vector<MisfitCoordinate> MisfitCoordinates(const KernelSpec& spec,
                                                 const Mapping& mapping,
+                                                WaveForm form,
                                                 const DeviceFacts& device) {
-  return Collector(spec, mapping, device).Collect();
+  return Collector(spec, mapping, form, device).Collect();
 }
 
 }  // namespace wavetune

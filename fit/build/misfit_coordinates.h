@@ -49,10 +49,11 @@ struct MisfitCoordinate {
   std::string advice_beyond;
 };
 
-// Returns the coordinates of a kernel under `mapping`, the most telling first.
-// Cannot fail.
+// Returns the coordinates of a kernel under `mapping`, fitted as `form`, the
+// most telling first. Cannot fail.
 std::vector<MisfitCoordinate> MisfitCoordinates(const KernelSpec& spec,
                                                 const Mapping& mapping,
+                                                WaveForm form,
                                                 const DeviceFacts& device);
 
 }  // namespace wavetune

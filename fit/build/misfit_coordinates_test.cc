@@ -23,7 +23,7 @@ class MisfitCoordinatesTest : public ::testing::Test {
  protected:
   explicit MisfitCoordinatesTest(KernelSpec spec = testing::GroupedGemmSpec())
       : spec_(std::move(spec)),
-        all_(MisfitCoordinates(spec_, spec_.mapping,
+        all_(MisfitCoordinates(spec_, spec_.mapping, spec_.wave_form,
                                {.last_level_cache_bytes = 1000})) {}
 
   const MisfitCoordinate& Named(const std::string& part) const {
@@ -84,7 +84,7 @@ class AttentionCoordinatesTest : public MisfitCoordinatesTest {
 
 TEST_F(AttentionCoordinatesTest, CausalBlocksHaveAFill) {
   const Mapping& causal = *spec_.specialisations[1].mapping;
-  const auto all = MisfitCoordinates(spec_, causal, {});
+  const auto all = MisfitCoordinates(spec_, causal, WaveForm::kSum, {});
   const auto fill = std::find_if(all.begin(), all.end(), [](const auto& c) {
     return c.name == "how full its causal blocks are";
   });

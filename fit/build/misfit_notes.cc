@@ -287,9 +287,9 @@ std::vector<FitNote> NotesOnMisfit(const ProfileInput& input,
                                    const SpecialisationState& specialisation,
                                    const std::vector<CandidateModel>& models,
                                    const std::vector<bool>& eligible) {
-  const std::vector<MisfitCoordinate> coordinates =
-      MisfitCoordinates(input.spec->Of(specialisation.name),
-                        *specialisation.mapping, input.device);
+  const std::vector<MisfitCoordinate> coordinates = MisfitCoordinates(
+      input.spec->Of(specialisation.name), *specialisation.mapping,
+      specialisation.axes.form, input.device);
   Launches launches = LaunchesOf(specialisation, models, eligible,
                                  input.device.multiprocessors);
   const std::vector<Values> values =

@@ -342,7 +342,7 @@ absl::StatusOr<ProfileState> MakeProfileState(const ProfileInput& input) {
     SpecialisationState& s = state.specialisations.emplace_back();
     s.name = names[i];
     s.mapping = &input.spec->MappingOf(names[i]);
-    s.axes.form = input.spec->wave_form;
+    s.axes.form = input.spec->WaveFormOf(names[i]);
     s.candidates = SortedCandidates(input.candidates[i]);
     state.compiled += static_cast<int64_t>(s.candidates.size());
     SetMacroClasses(*input.spec, s.candidates);

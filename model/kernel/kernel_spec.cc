@@ -41,6 +41,13 @@ const Mapping& KernelSpec::MappingOf(const std::string& specialisation) const {
   return spec.mapping;
 }
 
+WaveForm KernelSpec::WaveFormOf(const std::string& specialisation) const {
+  const int index = IndexByName(specialisations, specialisation);
+  if (index < 0) return wave_form;
+  return specialisations[static_cast<size_t>(index)].wave_form.value_or(
+      wave_form);
+}
+
 const Implementation* KernelSpec::ImplementationOf(
     const std::string& backend) const {
   for (const Implementation& implementation : implementations) {

@@ -35,7 +35,9 @@ inline constexpr int kDefaultPortfolioSize = 16;
 struct Specialisation {
   std::string name;
   std::map<std::string, std::string> defines;  // Macro name to value.
-  std::optional<Mapping> mapping;              // Replaces the kernel's.
+  // Replace the kernel's.
+  std::optional<Mapping> mapping;
+  std::optional<WaveForm> wave_form = std::nullopt;
 };
 
 // Whether a parameter changes the grid or the loop count (macro) or not
@@ -163,6 +165,8 @@ struct KernelSpec {
   // Returns the mapping of a specialisation (the kernel's own where it declares
   // none, or where the name is unknown). Cannot fail.
   const Mapping& MappingOf(const std::string& specialisation) const;
+  // The same of its wave form.
+  WaveForm WaveFormOf(const std::string& specialisation) const;
 
   // Returns the implementation for a backend, or nullptr. Which one a device
   // runs: ImplementationFor (model/kernel/device_implementation.h).

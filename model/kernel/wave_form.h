@@ -1,10 +1,10 @@
 // Wave forms: how a model's coefficients make a latency.
 //
-// A kernel declares its form (KernelSpec::wave_form), since it follows from how
-// the kernel is written. Loads and arithmetic in warps of their own overlap;
-// where the same warps do both they add up. The form is not chosen by held-out
-// errors, as these come late in a profile and two profiles of one kernel may
-// differ (docs/decisions/0002).
+// A kernel declares its form (KernelSpec::WaveFormOf), since it follows from
+// how the kernel is written. Loads and arithmetic in warps of their own
+// overlap; where the same warps do both they add up. The form is not chosen by
+// held-out errors, as these come late in a profile and two profiles of one
+// kernel may differ (docs/decisions/0002).
 #ifndef WAVETUNE_MODEL_KERNEL_WAVE_FORM_H_
 #define WAVETUNE_MODEL_KERNEL_WAVE_FORM_H_
 

@@ -173,6 +173,22 @@ TEST_F(EvaluateQualityTest,
   }
 }
 
+// Keys are read while little is computed: as a sum of both 97.8 and 90.8 % of
+// the best (docs/decisions/0002).
+TEST_F(EvaluateQualityTest, DecodeAttentionIsDecidedFromAReplayedProfile) {
+  const std::string trace = std::string(WAVETUNE_SOURCE_DIR) +
+                            "/tests/data/h100/triton_attention_decode";
+  ASSERT_EQ(Run({"evaluate", "--trace", trace, "--profile", "--json"}),
+            cli::kExitOk)
+      << err_.str();
+  const cli::Json json = cli::Json::parse(out_.str());
+  EXPECT_EQ(json["problems"], 82);
+  EXPECT_LE(json["samples_per_candidate"].get<double>(), 32);
+  EXPECT_GE(json["oracle_fraction_geomean"].get<double>(), 0.983);
+  EXPECT_GE(json["oracle_fraction_p5"].get<double>(), 0.935);
+  EXPECT_GE(json["oracle_fraction_min"].get<double>(), 0.85);
+}
+
 TEST_F(EvaluateQualityTest, ATraceFolderGivesTheSameAsItsFiles) {
   ASSERT_EQ(Evaluate({"--json"}), cli::kExitOk) << err_.str();
   const cli::Json files = cli::Json::parse(out_.str());

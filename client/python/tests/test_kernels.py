@@ -99,7 +99,7 @@ def test_everything_that_can_be_declared_is_read(tmp_path):
     kernel = Kernel("grouped", description='a "quoted" \\ text', wave_form="WAVE_OVERLAP", portfolio_size=8)
     kernel.dimension("group_rows", repeated=True, max=4096).dimension("n", min=8, max=4096)
     kernel.dimension("k", max=4096)
-    kernel.specialisation("plain", GELU=0).specialisation("gelu", GELU=1)
+    kernel.specialisation("plain", GELU=0).specialisation("gelu", wave_form="WAVE_SUM", GELU=1)
     kernel.parameter("BLOCK_M", [4, 16], default=4).parameter("BLOCK_N", [64, 128], default=64)
     kernel.parameter("VECTOR", [4, 8], default=4, role="micro")
     kernel.require("BLOCK_M * BLOCK_N <= 1024 when VECTOR == 4", "n % 4 == 0 or VECTOR != 8 or BLOCK_M == 4")

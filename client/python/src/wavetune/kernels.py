@@ -135,10 +135,15 @@ class Kernel:
         return self
 
     def specialisation(
-        self, name: str, *, mapping: Optional[Mapping[str, Expression]] = None, **constants: int
+        self,
+        name: str,
+        *,
+        mapping: Optional[Mapping[str, Expression]] = None,
+        wave_form: Optional[str] = None,
+        **constants: int,
     ) -> Kernel:
         """Declares compile-time values that are not tuned: defines for the compiler, numbers in every expression. `mapping`
-        replaces the kernel's: the arguments of mapping()."""
+        (the arguments of mapping()) and `wave_form` replace the kernel's."""
         _check(
             bool(_LOWER_NAME.fullmatch(name)),
             f"{name!r} is no name for a specialisation: give lower-case letters, digits and underscores",
@@ -150,6 +155,9 @@ class Kernel:
             lines.append(f"  constants {{ key: {_quoted(key)} value: {value} }}")
         if mapping is not None:
             lines += _indented(_mapping(mapping))
+        if wave_form is not None:
+            _check_known("wave_form", wave_form, _WAVE_FORMS)
+            lines.append(f"  wave_form: {wave_form}")
         self._specialisations[name] = lines
         return self
 
