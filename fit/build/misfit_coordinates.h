@@ -18,6 +18,7 @@
 
 #include "model/kernel/device.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/wave_form.h"
 #include "wavetune/configuration.h"
 #include "wavetune/coordinates.h"
 #include "wavetune/problem.h"
