@@ -289,11 +289,12 @@ void FleetLender::OnNews(Board& board, const FleetNews& news) {
   if (!news.status.ok())
     return GiveUp(board, std::string(news.status.message()));
   for (const FleetNews::Entry& one : news.entries) {
-    if (!one.deleted) TakeBatch(board, one.entry);
+    if (!one.deleted) TakeBatch(board, one.entry, news.whole);
   }
 }
 
-void FleetLender::TakeBatch(Board& board, const FleetEntry& entry) {
+void FleetLender::TakeBatch(Board& board, const FleetEntry& entry,
+                            bool listed) {
   auto read = CheckBoardContent<v1::FleetBatchContent>(
       options_.party, entry, options_.trust, board.key.silicon_key);
   if (!read.ok()) {
@@ -310,7 +311,7 @@ void FleetLender::TakeBatch(Board& board, const FleetEntry& entry) {
   if (read->content.has_cancel()) return cancel(id);
   uint32_t& last = board.last[static_cast<uint32_t>(id >> 32)];
   if (static_cast<uint32_t>(id) <= last) {
-    ++refused_replayed_;
+    if (!listed) ++refused_replayed_;  // Else it is there still.
     return;
   }
   last = static_cast<uint32_t>(id);

@@ -113,7 +113,7 @@ class FleetLender {
 
   void OnNews(Board& board, const FleetNews& news);
   // These hold the board's mutex.
-  void TakeBatch(Board& board, const FleetEntry& entry);
+  void TakeBatch(Board& board, const FleetEntry& entry, bool listed);
   static void GiveUp(Board& board, const std::string& why);
   // Runs batches until the board is given up.
   void Serve(const std::shared_ptr<Board>& board);

@@ -169,8 +169,13 @@ absl::Status BoardTeam::Prepare(
   for (auto begin = configurations.begin(); begin != configurations.end();) {
     std::string only;
     if (!OnlyBoard(&only)) {
-      return PrepareSpread(specialisation, {begin, configurations.end()},
-                           correctness_problems, on_record);
+      std::vector<Configuration> doubted;
+      RETURN_IF_ERROR(PrepareSpread(specialisation,
+                                    {begin, configurations.end()},
+                                    correctness_problems, on_record, &doubted));
+      if (doubted.empty()) return absl::OkStatus();
+      return PrepareSpread(specialisation, doubted, correctness_problems,
+                           on_record, nullptr);
     }
     const auto end =
         begin + std::min<ptrdiff_t>(configurations.end() - begin,
@@ -188,10 +193,10 @@ absl::Status BoardTeam::PrepareSpread(
     const std::string& specialisation,
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems,
-    const RecordCallback& on_record) {
+    const RecordCallback& on_record, std::vector<Configuration>* doubted) {
   // What is compiled says nothing of times: every board may.
   BoardWork work = NewWork();
-  work.boards = [this] { return Boards(); };
+  work.boards = [&] { return doubted == nullptr ? OwnBoards() : Boards(); };
   work.others = [] { return std::vector<std::string>(); };
   work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
     JobDevice& board = Member(uuid);
@@ -208,6 +213,10 @@ absl::Status BoardTeam::PrepareSpread(
         });
     for (const size_t i : part) {
       if (!done.contains(configurations[i])) outcome.left.push_back(i);
+    }
+    if (outcome.status.ok() && board.lent() && doubted != nullptr) {
+      std::lock_guard lock(callback_mutex_);
+      for (const size_t i : outcome.left) doubted->push_back(configurations[i]);
     }
     return outcome;
   };

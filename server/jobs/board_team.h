@@ -134,10 +134,13 @@ class BoardTeam {
                              KeepTogether together, std::set<size_t>& left,
                              const ResultCallback& on_result,
                              const std::function<Batch()>& more);
+  // `doubted` gets what boards of other nodes could not prepare; nullptr: they
+  // are not asked.
   absl::Status PrepareSpread(const std::string& specialisation,
                              const std::vector<Configuration>& configurations,
                              const std::vector<Problem>& correctness_problems,
-                             const RecordCallback& on_record);
+                             const RecordCallback& on_record,
+                             std::vector<Configuration>* doubted);
 
   // Notes a result of the common set, where it is one.
   void TakeForRating(const std::string& uuid, size_t index,

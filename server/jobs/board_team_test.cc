@@ -329,6 +329,53 @@ TEST_F(BoardTeamTest, ABoardOfAnotherNodeThatGoesIsNotWaitedFor) {
   EXPECT_GT(Board(1).measured(), static_cast<int64_t>(kCommonPairs));
 }
 
+TEST_F(BoardTeamTest, WhatFailsOnAnotherNodeIsNotTheCandidatesFault) {
+  Attach(2);
+  directory_.Lend(&Board(2));
+  Board(2).SetLentBy("node-2");
+  BoardTeam& team = Team();
+  std::vector<Configuration> configurations;
+  for (int64_t i = 1; i <= 80; ++i) {
+    configurations.push_back({i, i});
+    Board(2).Refuse({i, i}, "no compiler");
+  }
+  Board(1).Refuse({1, 1}, "too many registers");
+  // Each takes a part.
+  Board(1).OnReport([this] {
+    while (Board(2).prepared() == 0) std::this_thread::yield();
+  });
+  std::map<Configuration, std::string> heard;
+  ASSERT_TRUE(team.Prepare("", configurations, {},
+                           [&](CandidateRecord& record) {
+                             heard[record.candidate.configuration] =
+                                 record.candidate.excluded_reason;
+                           })
+                  .ok());
+  EXPECT_THAT(heard, SizeIs(80));
+  for (const auto& [configuration, why] : heard)
+    EXPECT_EQ(why, configuration[0] == 1 ? "too many registers" : "");
+  EXPECT_THAT(team.unprepared(), IsEmpty());
+  EXPECT_EQ(Board(1).prepared(), 80);
+
+  Board(1).OnReport([] {});
+  ExpectAllMeasured(team, Items(1));  // The common set.
+  const Configuration crashing = Items(1)[0].configuration;
+  Board(2).CrashOn(crashing);
+  Board(1).OnReport([this] {
+    while (Board(2).measured() < 20) std::this_thread::yield();
+  });
+  ASSERT_TRUE(team.Measure(Items(20), KeepTogether::kNothing,
+                           [](size_t, const BoardTeam::Result& result) {
+                             EXPECT_FALSE(result.excluded);
+                           })
+                  .ok());
+  EXPECT_EQ(control_->record().lent_by.at(Uuid(2)), "node-2");
+  for (const CandidateRecord& candidate :
+       *samples_.LoadCandidates(control_->record().key, 1)) {
+    EXPECT_NE(candidate.candidate.configuration, crashing);
+  }
+}
+
 TEST_F(BoardTeamTest, ABoardThatComesWhileOneCompilesCompilesTheRest) {
   Attach(2);
   directory_.Detach(Uuid(2));

@@ -215,6 +215,16 @@ void FakeMeasurementExecutor::SetFacts(DeviceFacts facts) {
   facts_ = std::move(facts);
 }
 
+void FakeMeasurementExecutor::SetLentBy(const std::string& node) {
+  std::lock_guard lock(mutex_);
+  lent_by_ = node;
+}
+
+std::string FakeMeasurementExecutor::lent_by() const {
+  std::lock_guard lock(mutex_);
+  return lent_by_;
+}
+
 void FakeMeasurementExecutor::Refuse(const Configuration& configuration,
                                      const std::string& reason) {
   std::lock_guard lock(mutex_);

@@ -50,6 +50,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   explicit FakeMeasurementExecutor(Options options);
 
   DeviceFacts device() const override;
+  std::string lent_by() const override;
   absl::Status Prepare(const KernelFiles& kernel,
                        const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
@@ -66,6 +67,8 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void CancelBatch() override;
 
   void SetFacts(DeviceFacts facts);
+  // It is of another node.
+  void SetLentBy(const std::string& node);
   // Does not compile, for this reason.
   void Refuse(const Configuration& configuration, const std::string& reason);
   // Cannot be prepared, as something ran out; an empty reason: it can again.
@@ -113,6 +116,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   DeviceFacts facts_;
+  std::string lent_by_;
   std::map<Configuration, std::string> refused_;
   std::map<Configuration, std::string> exhausted_;
   std::map<Configuration, int> wrong_from_;

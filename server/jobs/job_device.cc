@@ -174,6 +174,7 @@ absl::Status JobDevice::RunToEnd(
       RETURN_IF_ERROR(usable);
     }
     RETURN_IF_ERROR(CheckSameDevice(*executor_));
+    lent_ = !executor_->lent_by().empty();
     const size_t before = left();
     acknowledged_ = 0;
     SetRunning(executor_);
@@ -225,7 +226,8 @@ absl::Status JobDevice::Prepare(
           if_busy(), [&](const MeasurementExecutor::Preparation& prepared) {
             const Candidate& candidate = prepared.candidate;
             std::erase(left, candidate.configuration);
-            if (prepared.environment) {
+            if (prepared.environment ||
+                (lent_ && !candidate.excluded_reason.empty())) {
               unprepared_[{specialisation, candidate.configuration}] =
                   candidate.excluded_reason;
               return control_->CheckGoOn().ok();
@@ -287,12 +289,12 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
           Result& result = results[index];
           std::erase(left, index);
           result.failure = outcome.failure;
-          result.excluded = outcome.exclude;
+          result.excluded = outcome.exclude && !lent_;
           if (outcome.sample != nullptr) {
             result.sample = *outcome.sample;
             AddSample(items[index], *outcome.sample);
           }
-          if (outcome.exclude && items[index].vendor_baseline.empty() &&
+          if (result.excluded && items[index].vendor_baseline.empty() &&
               stores_exclusions_) {
             Candidate excluded{.configuration = items[index].configuration};
             excluded.excluded_reason = outcome.failure.empty()
