@@ -370,8 +370,9 @@ TEST_F(BoardTeamTest, WhatFailsOnAnotherNodeIsNotTheCandidatesFault) {
                            })
                   .ok());
   EXPECT_EQ(control_->record().lent_by.at(Uuid(2)), "node-2");
-  for (const CandidateRecord& candidate :
-       *samples_.LoadCandidates(control_->record().key, 1)) {
+  const auto candidates = samples_.LoadCandidates(control_->record().key, 1);
+  ASSERT_TRUE(candidates.ok()) << candidates.status();
+  for (const CandidateRecord& candidate : *candidates) {
     EXPECT_NE(candidate.candidate.configuration, crashing);
   }
 }
