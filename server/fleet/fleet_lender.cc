@@ -135,8 +135,10 @@ std::chrono::milliseconds FleetLender::Random(std::chrono::milliseconds most) {
 
 void FleetLender::Tend(Board& board) {
   const auto profile = profiles_.find(board.boards);
+  const bool over =
+      profile == profiles_.end() || profile->second.holder != board.holder;
   std::string why;
-  if (profile == profiles_.end() || profile->second.holder != board.holder) {
+  if (over) {
     why = "its profile is done, or goes on elsewhere";
   } else if (!IsFree(board.uuid)) {
     why = "it is needed here, or cannot be used now";
@@ -150,7 +152,12 @@ void FleetLender::Tend(Board& board) {
     why = board.given_up;
     ended = board.ended;
   }
-  if (ended) return TakeBack(board, why);
+  if (ended) {
+    // One that is free for another profile is so at once.
+    if (!over)
+      not_before_[board.uuid] = steady_clock::now() + options_.retry_interval;
+    return TakeBack(board, why);
+  }
   Time told_at;
   {
     const std::lock_guard lock(board.telling);
@@ -279,9 +286,7 @@ void FleetLender::TakeBack(Board& board, const std::string& why) {
       .IgnoreError();
   options_.log(false, absl::StrCat("device ", board.uuid,
                                    " is not lent any more: ", why));
-  const std::string uuid = board.uuid;
-  not_before_[uuid] = steady_clock::now() + options_.retry_interval;
-  lent_boards_.erase(uuid);
+  lent_boards_.erase(std::string(board.uuid));
 }
 
 void FleetLender::OnNews(Board& board, const FleetNews& news) {

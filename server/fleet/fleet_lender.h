@@ -59,9 +59,9 @@ class FleetLender {
     std::function<std::vector<AgentDirectory::Known>()> devices;
     // FleetProfiles::View.
     std::function<std::vector<FleetView::Profile>()> profiles;
-    std::chrono::milliseconds look_interval{1000};
+    std::chrono::milliseconds look_interval{500};
     // What many nodes would do at once, each does after a random part of it.
-    std::chrono::milliseconds jitter{3000};
+    std::chrono::milliseconds jitter{2000};
     // Until a node looks again whether there is room for one more board, or
     // offers one again that was taken back.
     std::chrono::milliseconds retry_interval{60000};

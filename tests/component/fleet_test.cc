@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200/gemm_bf16";
@@ -197,6 +198,11 @@ void StartReplay(FleetNode& node, const std::string& url,
              "replay");
 }
 
+// Devices of other nodes that measured for a job.
+size_t LentTo(const nlohmann::json& job) {
+  return job.value("lent_by", nlohmann::json::object()).size();
+}
+
 TEST(FleetTest, NodesOfAClassShareAProfile) {
   TestEtcd etcd;
   etcd.Start();
@@ -209,34 +215,40 @@ TEST(FleetTest, NodesOfAClassShareAProfile) {
   for (size_t i = 0; i < count; ++i) {
     nodes.push_back(std::make_unique<FleetNode>(kTrace));
     StartReplay(*nodes.back(), etcd.url(), "node-" + std::to_string(i),
-                sharing == nullptr ? "3" : "40",
-                i == 0 ? std::vector<std::string>{}
-                       : std::vector<std::string>{"--fleet-lend"});
+                sharing == nullptr ? "10" : "40",
+                {"--fleet-lend", "--fleet-session", "3"});
     if (::testing::Test::HasFatalFailure()) return;
   }
   const auto begun = std::chrono::steady_clock::now();
   const uint64_t id = nodes[0]->Reprofile("gemm_bf16", {}, 6);
-  // All measure; then one dies.
+  nlohmann::json job;
   ASSERT_TRUE(FleetNode::WaitUntil([&] {
-    return nodes[0]
-               ->Job(id)
-               .value("device_uuids", nlohmann::json::array())
-               .size() == count;
-  })) << nodes[0]->Job(id).dump(2);
-  if (sharing == nullptr) nodes[2]->daemon().Kill();
-  const nlohmann::json job = nodes[0]->WaitForJob(id);
-  const std::chrono::duration<double> took =
-      std::chrono::steady_clock::now() - begun;
-  ::testing::Test::RecordProperty("profile_s", std::to_string(took.count()));
-  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
-  if (count == 1) return;
-  const CliResult shown = nodes[0]->Cli({"jobs", "show", std::to_string(id)});
-  EXPECT_THAT(shown.out, HasSubstr(" of node-1"));
-  EXPECT_THAT(nodes[1]->Log("daemon"), HasSubstr("is lent to node node-0"));
-  EXPECT_TRUE(FleetNode::WaitUntil([&] {
-    return nodes[1]->Log("daemon").find("is not lent any more") !=
-           std::string::npos;
-  }));
+    job = nodes[0]->Job(id);
+    return LentTo(job) == count - 1;
+  })) << job.dump(2);
+  if (sharing != nullptr) {
+    job = nodes[0]->WaitForJob(id);
+    const std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begun;
+    ::testing::Test::RecordProperty("profile_s", std::to_string(took.count()));
+    EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+    return;
+  }
+  EXPECT_THAT(nodes[0]->Cli({"jobs", "show", std::to_string(id)}).out,
+              HasSubstr(" of node-1"));
+  // It dies. One of the others goes on, with what all have measured, and the
+  // third lends its device to that one.
+  nodes[0]->daemon().Kill();
+  nodes[0]->agent().Kill();
+  ASSERT_TRUE(FleetNode::WaitUntil([&] {
+    job = NewestJob(*nodes[1]);
+    if (job.empty()) job = NewestJob(*nodes[2]);
+    return job.value("state", "") == "SUCCEEDED";
+  })) << job.dump(2);
+  EXPECT_EQ(LentTo(job), 1) << job.dump(2);
+  EXPECT_THAT(
+      nodes[1]->Log("daemon") + nodes[2]->Log("daemon"),
+      AllOf(HasSubstr("is lent to node node-0"), HasSubstr("goes on with ")));
 }
 
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
