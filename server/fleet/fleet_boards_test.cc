@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "formats/types.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/fleet/fake_fleet_registry.h"
 #include "server/fleet/fleet_borrower.h"
@@ -133,7 +134,7 @@ class FleetBoardsTest : public ::testing::Test {
     Hold(1);
   }
   // The node that does the profile.
-  void Hold(char key) {
+  void Hold(char key, double silence_s = 10) {
     borrower_ = nullptr;
     borrower_ = std::make_unique<FleetBorrower>(FleetBorrower::Options{
         .registry = &holder_,
@@ -150,7 +151,8 @@ class FleetBoardsTest : public ::testing::Test {
               const std::lock_guard lock(mutex_);
               boards_ = std::move(boards);
             },
-        .look_interval = std::chrono::milliseconds(10)});
+        .look_interval = std::chrono::milliseconds(10),
+        .silence_s = silence_s});
     borrower_->Start();
   }
   LendingNode& Lend(const std::string& name, char key = 1) {
@@ -193,6 +195,28 @@ class FleetBoardsTest : public ::testing::Test {
   }
   std::vector<FleetEntry> Entries(const std::string& of) {
     return watcher_.List(BoardsPrefix(key_, kProfileId) + of)->entries;
+  }
+
+  // The id of what a node offers.
+  std::string OfferOf(const std::string& node) {
+    for (const FleetEntry& entry : Entries("offers/")) {
+      v1::FleetOfferContent content;
+      const auto read = ReadSignedContent("offer", entry.key, entry.value);
+      if (content.ParseFromString(read->content) && content.node() == node)
+        return content.id();
+    }
+    return "";
+  }
+  // Writes what is signed with a key as a node's.
+  template <typename Content>
+  void Write(const std::string& node, const std::string& place,
+             const Content& content, char key = 1) {
+    ASSERT_TRUE(
+        watcher_
+            .Commit({{.key = place,
+                      .value = SignBoardContent({kFleetName, node}, place,
+                                                TestSigningKey(key), content)}})
+            .ok());
   }
 
   const TestFolder folder_;
@@ -427,20 +451,11 @@ TEST_F(FleetBoardsTest, ABatchThatWasRunIsNotRunAgain) {
   // Nor where it does not belong.
   LendingNode& other = Lend("b");
   ASSERT_TRUE(Soon([&] { return Boards().size() == 2; }));
-  const std::string offer = [&] {
-    for (const FleetEntry& entry : Entries("offers/")) {
-      v1::FleetOfferContent content;
-      const auto read = ReadSignedContent("offer", entry.key, entry.value);
-      if (content.ParseFromString(read->content) && content.node() == "b")
-        return content.id();
-    }
-    return std::string();
-  }();
-  ASSERT_TRUE(
-      watcher_
-          .Commit({{.key = BatchPlace(BoardsPrefix(key_, kProfileId), offer),
-                    .value = batch.value}})
-          .ok());
+  ASSERT_TRUE(watcher_
+                  .Commit({{.key = BatchPlace(BoardsPrefix(key_, kProfileId),
+                                              OfferOf("b")),
+                            .value = batch.value}})
+                  .ok());
   EXPECT_TRUE(
       Soon([&] { return other.lender->counts().refused_signature == 1; }));
   EXPECT_EQ(other.board.measured(), 0);
@@ -484,9 +499,13 @@ TEST_F(FleetBoardsTest, AReportThatIsForgedOrReplayedIsRefused) {
 TEST_F(FleetBoardsTest, WhereAReportIsMissingTheBatchEnds) {
   LendingNode& node = Lend("a");
   const Device board = Board();
+  Lend("b");
+  ASSERT_TRUE(Soon([&] { return Boards().size() == 2; }));
+  const Device other = Boards()[1];
   node.board.OnReport([&] {
     if (node.board.measured() != 20) return;
-    const std::string place = Entries("reports/").at(0).key;
+    const std::string place =
+        ReportPlace(BoardsPrefix(key_, kProfileId), OfferOf("a"));
     v1::FleetReportContent content;
     content.set_number(1000);
     ASSERT_TRUE(
@@ -498,7 +517,7 @@ TEST_F(FleetBoardsTest, WhereAReportIsMissingTheBatchEnds) {
   });
   const absl::Status status = Measure(board, 50);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  // It is the same board, which has lost nothing.
+  // It is the same board, which has lost nothing; nor has the other one.
   EXPECT_TRUE(Soon([&] {
     const std::vector<Device> boards = Boards();
     return !boards.empty() && boards[0] != board;
@@ -506,6 +525,86 @@ TEST_F(FleetBoardsTest, WhereAReportIsMissingTheBatchEnds) {
   std::map<size_t, double> outcomes;
   EXPECT_TRUE(Measure(Board(), 30, outcomes).ok());
   EXPECT_THAT(outcomes, SizeIs(30));
+  EXPECT_EQ(Boards()[1], other);
+}
+
+TEST_F(FleetBoardsTest, ABoardThatWasSilentForAWhileComesBack) {
+  Hold(1, /*silence_s=*/0.05);
+  Lend("a");
+  const Device board = Board();
+  ASSERT_TRUE(Soon([&] { return board->EndIfSilent(); }));
+  EXPECT_TRUE(Soon([&] {
+    const std::vector<Device> boards = Boards();
+    return !boards.empty() && boards[0] != board && !boards[0]->silent();
+  }));
+}
+
+TEST_F(FleetBoardsTest, AnOfferWhoseAnswerWasLostIsTakenBack) {
+  LendingNode& node = Lend("a");
+  ASSERT_NE(Board(), nullptr);
+  node.held = false;
+  ASSERT_TRUE(Soon(
+      [&] { return node.lender->counts().lent == 0 && Entries("").empty(); }));
+  node.registry.LoseNextAnswer();
+  node.held = true;
+  EXPECT_TRUE(Soon([&] { return node.lender->counts().lent == 1; }));
+  EXPECT_TRUE(Measure(Board(), 5).ok());
+  EXPECT_THAT(Entries("offers/"), SizeIs(1));
+}
+
+TEST_F(FleetBoardsTest, OfTwoOffersOfADeviceTheNewerCounts) {
+  v1::FleetOfferContent older;
+  older.set_id("fedcba9876543210");
+  *older.mutable_device() = DeviceFactsToProto(FactsOf("GPU-a"));
+  Write("another", OfferPlace(BoardsPrefix(key_, kProfileId), 6), older);
+  const Device lost = Board();
+  Lend("a");
+  ASSERT_TRUE(Soon([&] {
+    const std::vector<Device> boards = Boards();
+    return !boards.empty() && boards[0] != lost;
+  }));
+  EXPECT_THAT(Boards(), SizeIs(1));
+  EXPECT_TRUE(Measure(Board(), 5).ok());
+  EXPECT_EQ(Boards()[0]->lent_by(), "a");
+}
+
+TEST_F(FleetBoardsTest, WhatIsCancelledTooLateIsNotTheNextJobs) {
+  LendingNode& node = Lend("a");
+  const Device board = Board();
+  const std::string boards = BoardsPrefix(key_, kProfileId);
+  DeviceLease lease;
+  const auto watch =
+      watcher_.Watch(boards + "reports/", [&](const FleetNews& news) {
+        for (const FleetNews::Entry& one : news.entries) {
+          v1::FleetReportContent content;
+          const auto read =
+              ReadSignedContent("report", one.entry.key, one.entry.value);
+          if (!read.ok() || !content.ParseFromString(read->content)) continue;
+          for (const v1::AttachRequest& report : content.reports()) {
+            if (!report.has_done()) continue;
+            // The lender is about to hear that its report is there.
+            lease = node.leases->TryTake(node.uuid, 3);
+            v1::FleetBatchContent cancel;
+            cancel.mutable_cancel()->set_batch_id(report.done().batch_id());
+            Write("holder", BatchPlace(boards, OfferOf("a")), cancel);
+          }
+        }
+      });
+  ASSERT_TRUE(Measure(board, 3).ok());
+  ASSERT_NE(lease, nullptr) << "the board is free when the batch has ended";
+  EXPECT_EQ(node.board.cancels(), 0);
+}
+
+TEST_F(FleetBoardsTest, ABoardThatIsOfAnotherClassNowMeasuresNothing) {
+  LendingNode& node = Lend("a");
+  const Device board = Board();
+  DeviceFacts facts = FactsOf(node.uuid);
+  facts.driver = "2";
+  node.board.SetFacts(facts);
+  const absl::Status status = Measure(board, 3);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("another class"));
+  EXPECT_EQ(node.board.measured() + node.board.prepared(), 0);
 }
 
 }  // namespace

@@ -136,9 +136,7 @@ void FleetBorrower::Look() {
     for (auto it = profiles_.begin(); it != profiles_.end();) {
       auto& [boards, profile] = *it;
       const auto still = held.find(boards);
-      const bool same =
-          still != held.end() && still->second.job_id == profile.held.job_id;
-      if (same && !profile.watches_anew) {
+      if (still != held.end() && still->second.job_id == profile.held.job_id) {
         held.erase(still);
         ++it;
         continue;
@@ -178,7 +176,6 @@ void FleetBorrower::SendBatches() {
     if (profile == profiles_.end()) continue;
     for (const auto& [at, board] : profile->second.boards) {
       if (board.offer != message.offer) continue;
-      profile->second.watches_anew = true;
       Lose(profile->second, at, std::string(sent.status().message()));
       break;
     }
@@ -190,49 +187,55 @@ void FleetBorrower::OnNews(const std::string& boards, const FleetNews& news) {
   const auto found = profiles_.find(boards);
   if (found == profiles_.end()) return;
   Profile& profile = found->second;
-  if (!news.status.ok()) {
-    profile.blind = true;
+  if (!news.status.ok())
     return LoseAll(profile, std::string(news.status.message()));
+  if (news.whole) {
+    LoseAll(profile, "the fleet's registry was away");
+    profile.offers.clear();
   }
-  if (profile.blind && !news.whole) {
-    profile.watches_anew = true;
-    return;
-  }
-  profile.blind = false;
-  if (news.whole) LoseAll(profile, "the fleet's registry was away");
   for (const FleetNews::Entry& one : news.entries) {
     const std::string& place = one.entry.key;
     if (absl::StartsWith(place, OffersPrefix(boards))) {
-      if (one.deleted) {
-        Lose(profile, place, "its node needs it, or is gone");
-      } else {
-        TakeOffer(boards, profile, one.entry);
-      }
+      Lose(profile, place, "its node needs it, or is gone");
+      profile.offers.erase(place);
+      if (!one.deleted && profile.offers.size() < kMostLentBoards)
+        profile.offers[place] = one.entry;
     } else if (!one.deleted &&
                absl::StartsWith(place, ReportPlace(boards, ""))) {
       TakeReport(profile, one.entry);
     }
   }
+  TakeOffers(boards, profile);
 }
 
-void FleetBorrower::TakeOffer(const std::string& boards, Profile& profile,
+void FleetBorrower::TakeOffers(const std::string& boards, Profile& profile) {
+  std::erase_if(profile.offers, [&](const auto& offer) {
+    return !profile.boards.contains(offer.first) &&
+           !TakeOffer(boards, profile, offer.second);
+  });
+}
+
+bool FleetBorrower::TakeOffer(const std::string& boards, Profile& profile,
                               const FleetEntry& entry) {
   const ProfileKey& key = profile.held.key;
   auto read = CheckBoardContent<v1::FleetOfferContent>(
       options_.party, entry, options_.trust, key.silicon_key);
   if (!read.ok()) {
-    return Refuse(&Counts::refused_signature,
-                  std::string(read.status().message()));
+    Refuse(&Counts::refused_signature, std::string(read.status().message()));
+    return false;
   }
   const v1::FleetOfferContent& offer = read->content;
   const DeviceFacts facts = DeviceFactsFromProto(offer.device());
-  bool fits = !facts.uuid.empty() && IsOfClass(facts, key) &&
-              profile.boards.size() < kMostLentBoards;
+  if (facts.uuid.empty() || !IsOfClass(facts, key)) return false;
   for (const auto& [place, board] : profile.boards) {
-    if (board.device->device().uuid == facts.uuid) fits = false;
+    if (board.device->device().uuid != facts.uuid) continue;
+    // Its node may not know of the older one, whose commit had no answer.
+    if (board.revision > entry.revision) return true;
+    Lose(profile, std::string(place), "it is offered anew");
+    break;
   }
-  if (!fits) return;
-  Board board{.offer = offer.id(),
+  Board board{.revision = entry.revision,
+              .offer = offer.id(),
               .node = offer.node(),
               .public_key = std::move(read->public_key)};
   board.stream = std::make_shared<AgentDevice::Stream>();
@@ -254,6 +257,7 @@ void FleetBorrower::TakeOffer(const std::string& boards, Profile& profile,
                             " to job ", profile.held.job_id));
   profile.boards[entry.key] = std::move(board);
   Lend(profile);
+  return true;
 }
 
 void FleetBorrower::TakeReport(Profile& profile, const FleetEntry& entry) {
@@ -272,20 +276,20 @@ void FleetBorrower::TakeReport(Profile& profile, const FleetEntry& entry) {
       return Refuse(&Counts::refused_replayed,
                     absl::StrCat("what is at ", entry.key, " was there"));
     }
-    const bool complete =
-        board.number == 0 || report.number() == board.number + 1;
+    std::string why;
+    if (board.number != 0 && report.number() != board.number + 1)
+      why = "a report of it is missing";
+    // Jobs have given it up for good.
+    if (board.device->silent()) why = "it was silent for too long";
     board.number = report.number();
     board.stream->Touch();
-    absl::Status taken;
     for (const v1::AttachRequest& one : report.reports()) {
-      taken.Update(board.device->Deliver(BatchOf(one), one).status());
+      const auto taken = board.device->Deliver(BatchOf(one), one);
+      if (!taken.ok()) why = std::string(taken.status().message());
     }
-    if (complete && taken.ok()) return;
-    profile.watches_anew = true;
     // By value: the board's own place goes with it.
-    return Lose(
-        profile, std::string(place),
-        complete ? std::string(taken.message()) : "a report of it is missing");
+    if (!why.empty()) Lose(profile, std::string(place), why);
+    return;
   }
 }
 

@@ -74,7 +74,8 @@ class FleetBorrower {
   // Messages on their way to the registry; devices outlive the borrower.
   struct Outbox;
   struct Board {
-    std::string offer;  // Its id.
+    int64_t revision = 0;  // Of its offer.
+    std::string offer;     // Its id.
     std::string node;
     std::string public_key;
     std::shared_ptr<AgentDevice> device;
@@ -84,9 +85,10 @@ class FleetBorrower {
   struct Profile {
     HeldProfile held;
     std::unique_ptr<FleetRegistry::WatchHandle> watch;
-    bool blind = false;                   // It has not heard all.
-    bool watches_anew = false;            // It is to hear all.
-    std::map<std::string, Board> boards;  // By the place of the offer.
+    // By place. A board that was lost while its offer stands is taken anew with
+    // the next news.
+    std::map<std::string, FleetEntry> offers;
+    std::map<std::string, Board> boards;
   };
 
   void Run();
@@ -95,7 +97,9 @@ class FleetBorrower {
   void SendBatches();
   void OnNews(const std::string& boards, const FleetNews& news);
   // These hold mutex_.
-  void TakeOffer(const std::string& boards, Profile& profile,
+  void TakeOffers(const std::string& boards, Profile& profile);
+  // Returns false where it is none to be kept.
+  bool TakeOffer(const std::string& boards, Profile& profile,
                  const FleetEntry& entry);
   void TakeReport(Profile& profile, const FleetEntry& entry);
   void LoseAll(Profile& profile, const std::string& why);

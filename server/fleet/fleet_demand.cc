@@ -86,9 +86,7 @@ std::vector<WeightedProblem> Together(
 
 FleetDemand::FleetDemand(Options options)
     : options_(std::move(options)),
-      due_at_(options_.clock->SteadyNow() +
-              std::chrono::seconds(std::uniform_int_distribution<int64_t>(
-                  0, options_.first_within.count())(random_))) {}
+      due_at_(options_.clock->SteadyNow() + RandomDelay()) {}
 
 FleetDemand::~FleetDemand() { Stop(); }
 
@@ -100,6 +98,11 @@ void FleetDemand::Start() {
 void FleetDemand::Stop() {
   options_.registry->Stop();
   looks_.Stop();
+}
+
+Clock::Duration FleetDemand::RandomDelay() {
+  return std::chrono::seconds(std::uniform_int_distribution<int64_t>(
+      0, options_.first_within.count())(random_));
 }
 
 bool FleetDemand::MaySign(const std::string& silicon_key) const {
@@ -242,7 +245,8 @@ void FleetDemand::Look() {
   absl::Status told = TellWorkloads(due);
   if (told.ok() && due) told = TellUse();
   if (!told.ok()) {
-    // Of an outage others tell. All is told again at the next look.
+    // All nodes have an outage together. Of it others tell.
+    if (due) due_at_ = now + options_.look_interval + RandomDelay();
     if (!absl::IsUnavailable(told))
       SayOnce(
           absl::StrCat("what this node is asked for is not told to the "

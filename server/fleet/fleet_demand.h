@@ -80,8 +80,8 @@ class FleetDemand {
     std::function<std::set<std::string>()> silicon = [] {
       return std::set<std::string>();
     };
-    // Between what a node tells of everything, within a tenth; the first time
-    // after a random part of `first_within`, so that nodes that start together
+    // Between what a node tells of everything, within a tenth; the first time,
+    // and after an outage, after a random part of `first_within`, so that nodes
     // do not tell it together. A workload that is declared or removed goes with
     // the next look.
     std::chrono::seconds interval{3600};
@@ -141,6 +141,8 @@ class FleetDemand {
   absl::Status Write(const char* purpose, const std::string& place,
                      const std::string& silicon_key, const std::string& record,
                      int64_t expected) const;
+  // Returns up to Options::first_within.
+  Clock::Duration RandomDelay();
   absl::Status TellUse();
   absl::Status TellWorkloads(bool all);
   absl::Status TellWorkload(const WorkloadCatalog::Entry& workload,

@@ -413,6 +413,9 @@ TEST_F(FleetDemandTest, WhatCannotBeToldIsToldWhenTheRegistryIsBack) {
   EXPECT_FALSE(node->demand_.Of("gemm", kSilicon, node->spec_).ok());
   node->registry_.Connect();
   node->demand_.Look();
+  EXPECT_THAT(Entries(""), IsEmpty()) << "as all nodes would at once";
+  node->clock_.Advance(60);
+  node->demand_.Look();
   EXPECT_THAT(Entries(""), SizeIs(2));
   EXPECT_THAT(node->said_, IsEmpty());
 }

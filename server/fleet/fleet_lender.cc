@@ -75,11 +75,12 @@ void FleetLender::Stop() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
+  // All first: what they run ends side by side.
   for (auto& [uuid, board] : lent_boards_) {
-    {
-      const std::lock_guard lock(board->mutex);
-      GiveUp(*board, "this daemon is being stopped");
-    }
+    const std::lock_guard lock(board->mutex);
+    GiveUp(*board, "this daemon is being stopped");
+  }
+  for (auto& [uuid, board] : lent_boards_) {
     board->thread.join();
     board->watch = nullptr;
   }
@@ -209,26 +210,50 @@ void FleetLender::Offer(const std::string& boards, Profile& profile) {
   std::vector<DeviceFacts> free = FreeBoards(profile.key);
   if (free.empty()) return;
   const auto listing = options_.registry->List(OffersPrefix(boards));
+  if (!listing.ok()) return LookLater(profile);
   std::set<std::string> taken;
-  if (listing.ok()) {
-    for (const FleetEntry& entry : listing->entries) taken.insert(entry.key);
+  for (const FleetEntry& entry : listing->entries) {
+    const bool frees =
+        IsLeftOver(entry, profile.key) &&
+        options_.registry
+            ->Commit({{.key = entry.key, .expected = entry.revision}})
+            .ok();
+    if (!frees) taken.insert(entry.key);
   }
-  for (size_t i = 0; listing.ok() && i < kMostLentBoards && !free.empty();
-       ++i) {
+  for (size_t i = 0; i < kMostLentBoards && !free.empty(); ++i) {
     const std::string place = OfferPlace(boards, i);
-    if (!taken.contains(place) && OfferOne(boards, profile, place, free.back()))
+    if (taken.contains(place)) continue;
+    const absl::Status offered = OfferOne(boards, profile, place, free.back());
+    if (offered.ok()) {
       free.pop_back();
+    } else if (!absl::IsAborted(offered)) {
+      break;  // Nobody answers; it may be there all the same.
+    }
   }
-  // There is no room, or nobody can be told.
-  if (!free.empty()) {
-    profile.offer_at =
-        steady_clock::now() + options_.retry_interval + Random(options_.jitter);
-  }
+  if (!free.empty()) LookLater(profile);
 }
 
-bool FleetLender::OfferOne(const std::string& boards, const Profile& profile,
-                           const std::string& place,
-                           const DeviceFacts& device) {
+void FleetLender::LookLater(Profile& profile) {
+  // Nodes that found out together look at different times from now on.
+  profile.offer_at = steady_clock::now() + options_.retry_interval +
+                     Random(options_.retry_interval);
+}
+
+bool FleetLender::IsLeftOver(const FleetEntry& entry,
+                             const ProfileKey& key) const {
+  const auto read = CheckBoardContent<v1::FleetOfferContent>(
+      options_.party, entry, options_.trust, key.silicon_key);
+  return read.ok() && read->content.node() == options_.party.node &&
+         std::none_of(lent_boards_.begin(), lent_boards_.end(),
+                      [&](const auto& lent) {
+                        return lent.second->revision == entry.revision;
+                      });
+}
+
+absl::Status FleetLender::OfferOne(const std::string& boards,
+                                   const Profile& profile,
+                                   const std::string& place,
+                                   const DeviceFacts& device) {
   auto board = std::make_shared<Board>();
   board->uuid = device.uuid;
   board->key = profile.key;
@@ -242,7 +267,7 @@ bool FleetLender::OfferOne(const std::string& boards, const Profile& profile,
   } catch (const std::system_error& error) {
     options_.log(true, absl::StrCat("no thread to lend device ", device.uuid,
                                     " with: ", error.what()));
-    return false;
+    return absl::ResourceExhaustedError(error.what());
   }
   v1::FleetOfferContent content;
   content.set_id(board->offer);
@@ -259,7 +284,7 @@ bool FleetLender::OfferOne(const std::string& boards, const Profile& profile,
       GiveUp(*board, "it could not be offered");
     }
     board->thread.join();
-    return false;
+    return offered.status();
   }
   board->revision = *offered;
   board->watch = options_.registry->Watch(
@@ -271,7 +296,7 @@ bool FleetLender::OfferOne(const std::string& boards, const Profile& profile,
   options_.log(false, absl::StrCat("device ", device.uuid, " is lent to node ",
                                    profile.holder, ", which profiles kernel ",
                                    profile.key.kernel));
-  return true;
+  return absl::OkStatus();
 }
 
 void FleetLender::TakeBack(Board& board, const std::string& why) {
@@ -355,7 +380,6 @@ void FleetLender::Serve(const std::shared_ptr<Board>& board) {
     Tell(*board, std::move(reports));
     const std::lock_guard lock(board->mutex);
     board->running = 0;
-    board->executor = nullptr;
     const bool only_cancelled =
         absl::IsCancelled(status) && board->cancelled == BatchIdOf(batch);
     if (!status.ok() && !only_cancelled)
@@ -387,6 +411,8 @@ absl::Status FleetLender::RunBatch(const std::shared_ptr<Board>& board,
     return absl::UnavailableError(lease == nullptr ? "a job there has it"
                                                    : "it has no agent there");
   }
+  if (!IsOfClass(executor->device(), board->key))
+    return absl::UnavailableError("it is of another class now");
   ASSIGN_OR_RETURN(
       const auto kernel,
       options_.kernels->Get(board->key.kernel, executor->device()));
@@ -398,21 +424,26 @@ absl::Status FleetLender::RunBatch(const std::shared_ptr<Board>& board,
     const std::lock_guard lock(board->mutex);
     board->executor = executor;
   }
-  if (!go_on()) return absl::CancelledError("it was cancelled");
   Time told_at{};
-  return RunLentBatch(
-      *executor, *kernel, batch, board->compiled,
-      [&](v1::AttachRequest report) {
-        if (report.message_case() != v1::AttachRequest::MESSAGE_NOT_SET)
-          reports.push_back(std::move(report));
-        const Time now = steady_clock::now();
-        if (!reports.empty() && (now - told_at >= options_.report_interval ||
-                                 reports.size() >= kMostReports)) {
-          told_at = now;
-          if (!Tell(*board, std::exchange(reports, {}))) return false;
-        }
-        return go_on();
-      });
+  absl::Status status = absl::CancelledError("it was cancelled");
+  if (go_on())
+    status = RunLentBatch(
+        *executor, *kernel, batch, board->compiled,
+        [&](v1::AttachRequest report) {
+          if (report.message_case() != v1::AttachRequest::MESSAGE_NOT_SET)
+            reports.push_back(std::move(report));
+          const Time now = steady_clock::now();
+          if (!reports.empty() && (now - told_at >= options_.report_interval ||
+                                   reports.size() >= kMostReports)) {
+            told_at = now;
+            if (!Tell(*board, std::exchange(reports, {}))) return false;
+          }
+          return go_on();
+        });
+  // What is cancelled from now on is none of the job's that gets the lease.
+  const std::lock_guard lock(board->mutex);
+  board->executor = nullptr;
+  return status;
 }
 
 bool FleetLender::Tell(Board& board, std::vector<v1::AttachRequest> reports) {

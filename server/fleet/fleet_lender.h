@@ -62,8 +62,8 @@ class FleetLender {
     std::chrono::milliseconds look_interval{500};
     // What many nodes would do at once, each does after a random part of it.
     std::chrono::milliseconds jitter{2000};
-    // Until a node looks again whether there is room for one more board, or
-    // offers one again that was taken back.
+    // Until a node looks again whether there is room for one more board (and a
+    // random part of it more), or offers one again that was taken back.
     std::chrono::milliseconds retry_interval{60000};
     std::chrono::milliseconds report_interval{100};
     // Between signs that a board is there.
@@ -105,8 +105,13 @@ class FleetLender {
   std::vector<DeviceFacts> FreeBoards(const ProfileKey& key) const;
   // Offers boards where there is room.
   void Offer(const std::string& boards, Profile& profile);
-  bool OfferOne(const std::string& boards, const Profile& profile,
-                const std::string& place, const DeviceFacts& device);
+  // Errors: ABORTED: the place is taken.
+  absl::Status OfferOne(const std::string& boards, const Profile& profile,
+                        const std::string& place, const DeviceFacts& device);
+  void LookLater(Profile& profile);
+  // Whether an offer is of this node, which does not know of it: nobody
+  // answered when it was made, or taken back.
+  bool IsLeftOver(const FleetEntry& entry, const ProfileKey& key) const;
   // Goes on with a board that is lent, or takes it back.
   void Tend(Board& board);
   void TakeBack(Board& board, const std::string& why);

@@ -177,14 +177,19 @@ absl::Status BoardTeam::Prepare(
       return PrepareSpread(specialisation, doubted, correctness_problems,
                            on_record, nullptr);
     }
-    const auto end =
-        begin + std::min<ptrdiff_t>(configurations.end() - begin,
-                                    static_cast<ptrdiff_t>(kPrepareAlone));
-    RETURN_IF_ERROR(RunAlone(only, [&](JobDevice& board) {
-      return board.Prepare(specialisation, {begin, end}, correctness_problems,
-                           on_record);
-    }));
-    begin = end;
+    const auto prepare = [&](JobDevice& board) -> absl::Status {
+      std::string now = only;
+      while (begin != configurations.end() && OnlyBoard(&now) && now == only) {
+        const auto end =
+            begin + std::min<ptrdiff_t>(configurations.end() - begin,
+                                        static_cast<ptrdiff_t>(kPrepareAlone));
+        RETURN_IF_ERROR(board.Prepare(specialisation, {begin, end},
+                                      correctness_problems, on_record));
+        begin = end;
+      }
+      return absl::OkStatus();
+    };
+    RETURN_IF_ERROR(RunAlone(only, prepare));
   }
   return absl::OkStatus();
 }

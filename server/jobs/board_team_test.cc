@@ -377,6 +377,57 @@ TEST_F(BoardTeamTest, WhatFailsOnAnotherNodeIsNotTheCandidatesFault) {
   }
 }
 
+TEST_F(BoardTeamTest, ABoardOfAnotherNodeThatSaysNothingFailsNoJob) {
+  class Wordless : public FakeMeasurementExecutor {
+   public:
+    using FakeMeasurementExecutor::FakeMeasurementExecutor;
+    absl::Status Prepare(const KernelFiles&, const std::string&,
+                         const std::vector<Configuration>&,
+                         const std::vector<Problem>&, IfBusy,
+                         const CandidateCallback&) override {
+      ++batches;
+      return absl::OkStatus();
+    }
+    std::atomic<int> batches = 0;
+  };
+  Attach(1);
+  DeviceFacts facts = Board(1).device();
+  facts.uuid = Uuid(2);
+  Wordless lent({.facts = facts});
+  lent.SetLentBy("node-2");
+  directory_.Lend(&lent);
+  Board(1).OnReport([&] {
+    while (lent.batches == 0) std::this_thread::yield();
+  });
+  std::vector<Configuration> configurations;
+  for (int64_t i = 1; i <= 80; ++i) configurations.push_back({i, i});
+  int heard = 0;
+  const absl::Status prepared = Team().Prepare(
+      "", configurations, {}, [&](CandidateRecord&) { ++heard; });
+  EXPECT_TRUE(prepared.ok()) << prepared;
+  EXPECT_EQ(heard, 80);
+}
+
+TEST_F(BoardTeamTest, ABoardThatCompilesAloneStaysWithItsJob) {
+  Attach(1);
+  BoardTeam& team = Team();
+  std::vector<Configuration> configurations;
+  for (int64_t i = 1; i <= 600; ++i) configurations.push_back({i, i});
+  std::thread other;
+  Board(1).OnReport([&] {
+    if (Board(1).prepared() != 1) return;
+    other = std::thread([&] {
+      const auto lease = services_.leases->Take(
+          Uuid(1), 99, [](uint64_t) { return absl::OkStatus(); });
+      EXPECT_EQ(Board(1).prepared(), 600);
+    });
+  });
+  EXPECT_TRUE(team.Prepare("", configurations, {},
+                           [](CandidateRecord&) { std::this_thread::yield(); })
+                  .ok());
+  other.join();
+}
+
 TEST_F(BoardTeamTest, ABoardThatComesWhileOneCompilesCompilesTheRest) {
   Attach(2);
   directory_.Detach(Uuid(2));

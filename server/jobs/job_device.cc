@@ -247,9 +247,12 @@ absl::Status JobDevice::Prepare(
     RETURN_IF_ERROR(stored);
     RETURN_IF_ERROR(status);
     if (!left.empty()) {
-      return absl::InternalError(absl::StrCat(
-          "the agent ended a batch without a word on ", left.size(),
-          " configurations: upgrade or restart it, then reprofile again"));
+      return {
+          lent_ ? absl::StatusCode::kUnavailable : absl::StatusCode::kInternal,
+          absl::StrCat("the agent ended a batch without a word on ",
+                       left.size(),
+                       " configurations: upgrade or restart it, then reprofile "
+                       "again")};
     }
   }
   return absl::OkStatus();
