@@ -46,6 +46,7 @@ std::optional<Expression> ColdBytesOf(const KernelSpec& spec) {
 // docs/decisions/0032 says why overlaps do without.
 void SetColdBytes(const std::optional<Expression>& cold_bytes, WaveForm form,
                   Mapping& mapping) {
+  mapping.cold_bytes.reset();
   if (form == WaveForm::kOverlap) return;
   mapping.cold_bytes = cold_bytes;
   if (CountNodes(mapping) > kMaxMappingNodes) mapping.cold_bytes.reset();
@@ -352,10 +353,11 @@ KernelSpec KernelBinder::Bind() {
   const std::optional<Expression> cold_bytes = ColdBytesOf(spec);
   SetColdBytes(cold_bytes, spec.wave_form, spec.mapping);
   for (Specialisation& specialisation : spec.specialisations) {
-    if (specialisation.mapping.has_value()) {
-      SetColdBytes(cold_bytes, spec.WaveFormOf(specialisation.name),
-                   *specialisation.mapping);
-    }
+    const WaveForm form = spec.WaveFormOf(specialisation.name);
+    if (!specialisation.mapping && cold_bytes && form != spec.wave_form)
+      specialisation.mapping = spec.mapping;
+    if (specialisation.mapping)
+      SetColdBytes(cold_bytes, form, *specialisation.mapping);
   }
   if (proto_.portfolio_size() < 0 ||
       proto_.portfolio_size() > static_cast<int>(kMaxPortfolio))

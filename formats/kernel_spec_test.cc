@@ -179,6 +179,11 @@ TEST(KernelSpecConversionTest, OtherKernelsDoNotCountWhatIsReadCold) {
   };
   EXPECT_TRUE(counts(cold));
   EXPECT_FALSE(counts(cold, "wave_form: WAVE_OVERLAP"));
+  const auto mixed = Grouped(cold, R"(specialisations { name: "sum" }
+                       specialisations { name: "o" wave_form: WAVE_OVERLAP })");
+  ASSERT_TRUE(mixed.ok()) << mixed.status();
+  EXPECT_TRUE(mixed->MappingOf("sum").cold_bytes);
+  EXPECT_FALSE(mixed->MappingOf("o").cold_bytes);
   // Alike for all elements, as of a dense kernel.
   EXPECT_FALSE(counts(R"(arguments: "in cold b[k, n] bfloat16")"));
   EXPECT_FALSE(

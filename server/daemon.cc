@@ -282,7 +282,10 @@ class Daemon::Impl {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
-    fleet_.Stop();
+    // A board that is lent may be at a batch, as those of jobs.
+    std::future<void> fleet =
+        std::async(std::launch::async, [this] { fleet_.Stop(); });
+    fleet.wait_for(kBatchGrace);
     metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
@@ -296,6 +299,7 @@ class Daemon::Impl {
     sockets_.EndStreams();
     sockets_.EndCalls();
     jobs.wait();
+    fleet.wait();
     sockets_.Close();
     surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();

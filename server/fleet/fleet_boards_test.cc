@@ -317,7 +317,7 @@ TEST_F(FleetBoardsTest, AJobOfTheLenderTakesItsBoardBack) {
     lease = node.leases->TryTake(node.uuid, 3);
     return lease != nullptr;
   }));
-  EXPECT_TRUE(Soon([&] { return Boards().empty(); }));
+  EXPECT_TRUE(Soon([&] { return Entries("").empty(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_THAT(Entries(""), IsEmpty()) << "while the job has it";
   lease = nullptr;

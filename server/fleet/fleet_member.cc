@@ -167,10 +167,10 @@ void FleetMember::Stop() {
   presence_->Stop();  // The registry, too.
   rollouts_->Stop();
   demand_->Stop();
-  if (lender_ != nullptr) lender_->Stop();
   borrower_->Stop();
   profiles_->Stop();
   tables_->Stop();
+  if (lender_ != nullptr) lender_->Stop();  // It waits for agents.
 }
 
 absl::StatusOr<ProfileTurn> FleetMember::Await(JobControl* control) {
