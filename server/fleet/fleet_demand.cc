@@ -57,7 +57,7 @@ absl::StatusOr<NodeUse> UseOf(int64_t revision,
     use.total += one.weight;
   }
   if (use.problems.size() > FleetDemand::kMostProblems ||
-      !std::isfinite(use.total))
+      !std::isfinite(use.total) || use.total <= 0)
     return absl::DataLossError("it is no use of a kernel");
   return use;
 }

@@ -301,6 +301,9 @@ TEST_F(FleetDemandTest, WhatIsForgedForeignOrBrokenIsRefusedAndSaid) {
                                    {.problem = Of(2), .weight = 1e308}}};
   EXPECT_THAT(write(resigned(1, EncodeStoredUsage(endless))),
               HasSubstr("no use of a kernel"));
+  // Nobody makes the median nothing.
+  EXPECT_THAT(write(resigned(1, EncodeStoredUsage({}))),
+              HasSubstr("no use of a kernel"));
   // A workload in the place of another.
   Change(
       workload,
