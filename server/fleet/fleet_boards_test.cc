@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -37,23 +36,6 @@ using IfBusy = MeasurementExecutor::IfBusy;
 constexpr char kFleetName[] = "/wavetune/";
 constexpr char kProfileId[] = "0123456789abcdef";
 
-DeviceFacts FactsOf(const std::string& uuid) {
-  return {.uuid = uuid,
-          .label = "a CPU",
-          .backend = "opencl",
-          .multiprocessors = 4,
-          .driver = "1",
-          .compiler = "PoCL 3.1"};
-}
-
-bool Soon(const std::function<bool()>& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
-
 FleetTrust TrustInTheFirst() {
   return FleetTrust::Parse(TestSigningKey(1).public_key() + " *\n").value();
 }
@@ -63,7 +45,7 @@ std::shared_ptr<const SigningKey> KeyOf(char seed) {
 }
 
 ProfileKey KeyOn(KernelCatalog& kernels) {
-  const DeviceFacts device = FactsOf("any");
+  const DeviceFacts device = TestFleetDevice("any");
   return {"copy", *kernels.Fingerprint("copy", device), SiliconKey(device),
           EnvironmentKey(device)};
 }
@@ -76,7 +58,7 @@ class LendingNode {
       : uuid("GPU-" + name),
         registry(fleet),
         catalog({kernels}),
-        board({.facts = FactsOf(uuid),
+        board({.facts = TestFleetDevice(uuid),
                .latency_us = [](const Configuration& c, const Problem& p) {
                  return static_cast<double>(p.extents[0]) /
                             static_cast<double>(c[0]) +
@@ -95,7 +77,8 @@ class LendingNode {
         .devices =
             [this] {
               return std::vector<AgentDirectory::Known>{
-                  {.record = {.facts = FactsOf(uuid)}, .attached = true}};
+                  {.record = {.facts = TestFleetDevice(uuid)},
+                   .attached = true}};
             },
         .profiles =
             [this, wanted] {
@@ -131,7 +114,7 @@ class FleetBoardsTest : public ::testing::Test {
   FleetBoardsTest() {
     kernels_.Reload();
     key_ = KeyOn(kernels_);
-    kernel_ = kernels_.Get("copy", FactsOf("any")).value();
+    kernel_ = kernels_.Get("copy", TestFleetDevice("any")).value();
     Hold(1);
   }
   // The node that does the profile.
@@ -167,7 +150,7 @@ class FleetBoardsTest : public ::testing::Test {
   }
   // The first that is lent; nullptr: none is.
   Device Board() {
-    EXPECT_TRUE(Soon([&] { return !Boards().empty(); }));
+    EXPECT_TRUE(Eventually([&] { return !Boards().empty(); }));
     const std::vector<Device> boards = Boards();
     return boards.empty() ? nullptr : boards[0];
   }
@@ -245,7 +228,7 @@ TEST_F(FleetBoardsTest, ABoardOfAnotherNodePreparesAndMeasures) {
   node.board.Exhaust({32, 4}, "no memory");
   const Device board = Board();
   ASSERT_NE(board, nullptr);
-  EXPECT_EQ(board->device(), FactsOf("GPU-a"));
+  EXPECT_EQ(board->device(), TestFleetDevice("GPU-a"));
   std::map<Configuration, MeasurementExecutor::Preparation> prepared;
   const std::vector<Configuration> configurations = {{16, 4}, {32, 8}, {32, 4}};
   ASSERT_TRUE(board
@@ -272,7 +255,7 @@ TEST_F(FleetBoardsTest, ABoardOfAnotherNodePreparesAndMeasures) {
   // One entry of each kind, however much was measured.
   EXPECT_THAT(Entries(""), SizeIs(3));
   EXPECT_EQ(borrower_->counts().borrowed, 1);
-  EXPECT_TRUE(Soon([&] { return node.lender->counts().lent == 1; }));
+  EXPECT_TRUE(Eventually([&] { return node.lender->counts().lent == 1; }));
 }
 
 TEST_F(FleetBoardsTest, WhatOtherBoardsCompiledIsCompiledFirst) {
@@ -291,7 +274,7 @@ TEST_F(FleetBoardsTest, ABatchThatIsCancelledLeavesTheBoardUsable) {
     if (node.board.measured() == 3) {
       board->CancelBatch();
       // Until the lender has heard of it.
-      Soon([&] { return node.board.cancels() > 0; });
+      Eventually([&] { return node.board.cancels() > 0; });
     }
   });
   EXPECT_TRUE(absl::IsCancelled(Measure(board, 50)));
@@ -314,26 +297,26 @@ TEST_F(FleetBoardsTest, AJobOfTheLenderTakesItsBoardBack) {
   EXPECT_TRUE(absl::IsUnavailable(Measure(board, 50, outcomes)));
   EXPECT_GE(outcomes.size(), 5) << "what was measured counts";
   EXPECT_LT(outcomes.size(), 50);
-  EXPECT_TRUE(Soon([&] {
+  EXPECT_TRUE(Eventually([&] {
     lease = node.leases->TryTake(node.uuid, 3);
     return lease != nullptr;
   }));
-  EXPECT_TRUE(Soon([&] { return Entries("").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return Entries("").empty(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_THAT(Entries(""), IsEmpty()) << "while the job has it";
   lease = nullptr;
-  EXPECT_TRUE(Soon([&] { return !Boards().empty(); }));
+  EXPECT_TRUE(Eventually([&] { return !Boards().empty(); }));
 }
 
 TEST_F(FleetBoardsTest, ABoardThatOthersUseIsNotLent) {
   LendingNode& node = Lend("a");
   ASSERT_NE(Board(), nullptr);
   node.board.SetBusy("GPU-a is used by 2 other processes");
-  EXPECT_TRUE(Soon([&] { return Boards().empty(); }));
+  EXPECT_TRUE(Eventually([&] { return Boards().empty(); }));
   node.board.SetBusy("");
-  EXPECT_TRUE(Soon([&] { return !Boards().empty(); }));
+  EXPECT_TRUE(Eventually([&] { return !Boards().empty(); }));
   node.board.SetHot("it is hot");
-  EXPECT_TRUE(Soon([&] { return Boards().empty(); }));
+  EXPECT_TRUE(Eventually([&] { return Boards().empty(); }));
 }
 
 TEST_F(FleetBoardsTest, ALenderThatIsGoneEndsItsBatch) {
@@ -342,12 +325,12 @@ TEST_F(FleetBoardsTest, ALenderThatIsGoneEndsItsBatch) {
   std::atomic<bool> midway = false;
   node.board.OnReport([&] {
     if (node.board.measured() != 5 || midway.exchange(true)) return;
-    Soon([&] { return Boards().empty(); });
+    Eventually([&] { return Boards().empty(); });
   });
   std::map<size_t, double> outcomes;
   auto batch = std::async(std::launch::async,
                           [&] { return Measure(board, 50, outcomes); });
-  ASSERT_TRUE(Soon([&] { return midway.load(); }));
+  ASSERT_TRUE(Eventually([&] { return midway.load(); }));
   node.registry.Disconnect();
   node.registry.EndSession();
   const absl::Status ended = batch.get();
@@ -355,7 +338,7 @@ TEST_F(FleetBoardsTest, ALenderThatIsGoneEndsItsBatch) {
   EXPECT_THAT(std::string(ended.message()), HasSubstr("node a"));
   EXPECT_LT(outcomes.size(), 50);
   // The lender gives up, too, and offers again when it is back.
-  EXPECT_TRUE(Soon([&] { return node.lender->counts().lent == 0; }));
+  EXPECT_TRUE(Eventually([&] { return node.lender->counts().lent == 0; }));
   EXPECT_LT(node.board.measured(), 50);
   node.registry.Connect();
   EXPECT_TRUE(Measure(Board(), 5).ok());
@@ -376,13 +359,13 @@ TEST_F(FleetBoardsTest, TheBoardIsTakenBackWhereTheHolderIsGone) {
   LendingNode& node = Lend("a");
   ASSERT_NE(Board(), nullptr);
   node.held = false;
-  EXPECT_TRUE(Soon([&] { return Entries("").empty(); }));
-  EXPECT_TRUE(Soon([&] { return node.lender->counts().lent == 0; }));
+  EXPECT_TRUE(Eventually([&] { return Entries("").empty(); }));
+  EXPECT_TRUE(Eventually([&] { return node.lender->counts().lent == 0; }));
 }
 
 TEST_F(FleetBoardsTest, SoManyBoardsAreLentAndNoMore) {
   for (int i = 0; i < 9; ++i) Lend("n" + std::to_string(i));
-  EXPECT_TRUE(Soon([&] { return Boards().size() == kMostLentBoards; }));
+  EXPECT_TRUE(Eventually([&] { return Boards().size() == kMostLentBoards; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_THAT(Entries("offers/"), SizeIs(kMostLentBoards));
   for (const Device& board : Boards()) EXPECT_TRUE(Measure(board, 5).ok());
@@ -431,9 +414,11 @@ TEST_F(FleetBoardsTest, WhatALenderOffersThatNobodyTrustsIsRefused) {
                             .value = SignBoardContent(
                                 party, place, TestSigningKey(9), offer)}})
                   .ok());
-  EXPECT_TRUE(Soon([&] { return borrower_->counts().refused_signature == 1; }));
+  EXPECT_TRUE(
+      Eventually([&] { return borrower_->counts().refused_signature == 1; }));
   ASSERT_TRUE(watcher_.Commit({{.key = place, .value = "nothing"}}).ok());
-  EXPECT_TRUE(Soon([&] { return borrower_->counts().refused_signature == 2; }));
+  EXPECT_TRUE(
+      Eventually([&] { return borrower_->counts().refused_signature == 2; }));
   EXPECT_THAT(Boards(), IsEmpty());
   Lend("b", 9);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -446,19 +431,19 @@ TEST_F(FleetBoardsTest, ABatchThatWasRunIsNotRunAgain) {
   const FleetEntry batch = Entries("batches/").at(0);
   ASSERT_TRUE(watcher_.Commit({{.key = batch.key, .value = batch.value}}).ok());
   EXPECT_TRUE(
-      Soon([&] { return node.lender->counts().refused_replayed == 1; }));
+      Eventually([&] { return node.lender->counts().refused_replayed == 1; }));
   EXPECT_EQ(node.board.measured(), 3);
   EXPECT_TRUE(Measure(Board(), 4).ok());
   // Nor where it does not belong.
   LendingNode& other = Lend("b");
-  ASSERT_TRUE(Soon([&] { return Boards().size() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return Boards().size() == 2; }));
   ASSERT_TRUE(watcher_
                   .Commit({{.key = BatchPlace(BoardsPrefix(key_, kProfileId),
                                               OfferOf("b")),
                             .value = batch.value}})
                   .ok());
-  EXPECT_TRUE(
-      Soon([&] { return other.lender->counts().refused_signature == 1; }));
+  EXPECT_TRUE(Eventually(
+      [&] { return other.lender->counts().refused_signature == 1; }));
   EXPECT_EQ(other.board.measured(), 0);
 }
 
@@ -501,7 +486,7 @@ TEST_F(FleetBoardsTest, WhereAReportIsMissingTheBatchEnds) {
   LendingNode& node = Lend("a");
   const Device board = Board();
   Lend("b");
-  ASSERT_TRUE(Soon([&] { return Boards().size() == 2; }));
+  ASSERT_TRUE(Eventually([&] { return Boards().size() == 2; }));
   const Device other = Boards()[1];
   bool written = false;
   node.board.OnReport([&] {
@@ -520,7 +505,7 @@ TEST_F(FleetBoardsTest, WhereAReportIsMissingTheBatchEnds) {
   const absl::Status status = Measure(board, 50);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   // It is the same board, which has lost nothing; nor has the other one.
-  EXPECT_TRUE(Soon([&] {
+  EXPECT_TRUE(Eventually([&] {
     const std::vector<Device> boards = Boards();
     return !boards.empty() && boards[0] != board;
   }));
@@ -534,8 +519,8 @@ TEST_F(FleetBoardsTest, ABoardThatWasSilentForAWhileComesBack) {
   Hold(1, /*silence_s=*/0.05);
   Lend("a");
   const Device board = Board();
-  ASSERT_TRUE(Soon([&] { return board->EndIfSilent(); }));
-  EXPECT_TRUE(Soon([&] {
+  ASSERT_TRUE(Eventually([&] { return board->EndIfSilent(); }));
+  EXPECT_TRUE(Eventually([&] {
     const std::vector<Device> boards = Boards();
     return !boards.empty() && boards[0] != board && !boards[0]->silent();
   }));
@@ -545,11 +530,11 @@ TEST_F(FleetBoardsTest, AnOfferWhoseAnswerWasLostIsTakenBack) {
   LendingNode& node = Lend("a");
   ASSERT_NE(Board(), nullptr);
   node.held = false;
-  ASSERT_TRUE(Soon(
+  ASSERT_TRUE(Eventually(
       [&] { return node.lender->counts().lent == 0 && Entries("").empty(); }));
   node.registry.LoseNextAnswer();
   node.held = true;
-  EXPECT_TRUE(Soon([&] { return node.lender->counts().lent == 1; }));
+  EXPECT_TRUE(Eventually([&] { return node.lender->counts().lent == 1; }));
   EXPECT_TRUE(Measure(Board(), 5).ok());
   EXPECT_THAT(Entries("offers/"), SizeIs(1));
 }
@@ -557,11 +542,11 @@ TEST_F(FleetBoardsTest, AnOfferWhoseAnswerWasLostIsTakenBack) {
 TEST_F(FleetBoardsTest, OfTwoOffersOfADeviceTheNewerCounts) {
   v1::FleetOfferContent older;
   older.set_id("fedcba9876543210");
-  *older.mutable_device() = DeviceFactsToProto(FactsOf("GPU-a"));
+  *older.mutable_device() = DeviceFactsToProto(TestFleetDevice("GPU-a"));
   Write("another", OfferPlace(BoardsPrefix(key_, kProfileId), 6), older);
   const Device lost = Board();
   Lend("a");
-  ASSERT_TRUE(Soon([&] {
+  ASSERT_TRUE(Eventually([&] {
     const std::vector<Device> boards = Boards();
     return !boards.empty() && boards[0] != lost;
   }));
@@ -600,7 +585,7 @@ TEST_F(FleetBoardsTest, WhatIsCancelledTooLateIsNotTheNextJobs) {
 TEST_F(FleetBoardsTest, ABoardThatIsOfAnotherClassNowMeasuresNothing) {
   LendingNode& node = Lend("a");
   const Device board = Board();
-  DeviceFacts facts = FactsOf(node.uuid);
+  DeviceFacts facts = TestFleetDevice(node.uuid);
   facts.driver = "2";
   node.board.SetFacts(facts);
   const absl::Status status = Measure(board, 3);

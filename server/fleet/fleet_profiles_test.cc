@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -28,23 +27,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-DeviceFacts Board(const std::string& uuid) {
-  return {.uuid = uuid,
-          .label = "a CPU",
-          .backend = "opencl",
-          .multiprocessors = 4,
-          .driver = "1",
-          .compiler = "PoCL 3.1"};
-}
-
-bool Becomes(const std::function<bool()>& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
 
 // What a daemon has of it.
 class ProfilingNode {
@@ -69,7 +51,8 @@ class ProfilingNode {
         .devices =
             [this] {
               return std::vector<AgentDirectory::Known>{
-                  {.record = {.facts = Board(name_)}, .attached = attached_}};
+                  {.record = {.facts = TestFleetDevice(name_)},
+                   .attached = attached_}};
             },
         .reprofile =
             [this](const ReprofileRequest& request) {
@@ -103,7 +86,7 @@ class ProfilingNode {
   }
 
   ProfileKey Key() {
-    const DeviceFacts device = Board(name_);
+    const DeviceFacts device = TestFleetDevice(name_);
     return {"copy", *kernels_.Fingerprint("copy", device), SiliconKey(device),
             EnvironmentKey(device)};
   }
@@ -205,7 +188,7 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
 
   const auto second = two_.Job(3);
   auto other = two_.Await(second);
-  EXPECT_TRUE(Becomes([&] { return !second->record().waits_for.empty(); }));
+  EXPECT_TRUE(Eventually([&] { return !second->record().waits_for.empty(); }));
   EXPECT_THAT(second->record().waits_for, HasSubstr("node-1"));
   // Not before the table is the fleet's.
   one_.EndJob(*first, JobState::kSucceeded, "promoted", "d1");
@@ -227,11 +210,11 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   one_.Measure(2500, 7);
-  EXPECT_TRUE(Becomes([&] { return Chunks() >= 3; }));
+  EXPECT_TRUE(Eventually([&] { return Chunks() >= 3; }));
   const ProfileKey key = one_.Key();
   const std::string id = Profile()->id;
   one_.End();
-  EXPECT_TRUE(Becomes([&] { return two_.asked().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return two_.asked().size() == 1; }));
   const ReprofileRequest request = two_.asked()[0];
   EXPECT_EQ(request.kernel, "copy");
   EXPECT_EQ(request.fingerprint, key.fingerprint);
@@ -251,9 +234,9 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   // They are not exported again; its own are. All go when it is done.
   const size_t before = Chunks();
   two_.Measure(5, 3);
-  EXPECT_TRUE(Becomes([&] { return Chunks() == before + 1; }));
+  EXPECT_TRUE(Eventually([&] { return Chunks() == before + 1; }));
   two_.EndJob(*second, JobState::kSucceeded, "no better");
-  EXPECT_TRUE(Becomes([&] { return Chunks() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return Chunks() == 0; }));
   EXPECT_TRUE(Profile()->done);
 }
 
@@ -261,7 +244,7 @@ TEST_F(FleetProfilesTest, RefusesSamplesThatNobodyTrustedSigned) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   one_.Measure(10, 7);
-  EXPECT_TRUE(Becomes([&] { return Chunks() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return Chunks() == 1; }));
   const FleetEntry good = watcher_.List("chunks/")->entries[0];
   const std::string id = Profile()->id;
   const std::string at = ChunksPrefix(one_.Key(), id);
@@ -293,7 +276,7 @@ TEST_F(FleetProfilesTest, AnotherNodeTriesWhatFailed) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   one_.EndJob(*first, JobState::kFailed, "the GPU fell off the bus");
-  EXPECT_TRUE(Becomes([&] { return two_.asked().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return two_.asked().size() == 1; }));
   EXPECT_TRUE(Profile()->FailedOn("node-1"));
   EXPECT_FALSE(Profile()->done);
   EXPECT_THAT(one_.asked(), IsEmpty());
@@ -303,7 +286,7 @@ TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   one_.EndJob(*first, JobState::kCancelled);
-  EXPECT_TRUE(Becomes([&] { return !Profile(); }));
+  EXPECT_TRUE(Eventually([&] { return !Profile(); }));
   EXPECT_FALSE(Holds("node-1"));
   EXPECT_THAT(two_.asked(), IsEmpty());
 }
@@ -322,7 +305,7 @@ TEST_F(FleetProfilesTest, ACanaryThatWasAskedForEndsWhereTheFleetHasATable) {
   FleetProfile wanted{.key = one_.Key(), .by = "1000"};
   wanted.canary = true;
   ASSERT_TRUE(one_.profiles_->Ask(wanted).ok());
-  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
   one_.SetHead("d9");
   const auto turn = one_.profiles_->Await(one_.Job(3, /*canary=*/true).get());
   ASSERT_TRUE(turn.ok()) << turn.status();
@@ -336,7 +319,7 @@ TEST_F(FleetProfilesTest, WhoseAnswerWasLostHoldsItAllTheSame) {
   ASSERT_TRUE(turn.get().ok());
   EXPECT_TRUE(Holds("node-1"));
   one_.Measure(3, 7);
-  EXPECT_TRUE(Becomes([&] { return Chunks() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return Chunks() == 1; }));
 }
 
 TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {
@@ -344,11 +327,11 @@ TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   one_.EndJob(*first, JobState::kFailed, "no space left on the device");
-  EXPECT_TRUE(Becomes([&] { return !Profile()->failures.empty(); }));
+  EXPECT_TRUE(Eventually([&] { return !Profile()->failures.empty(); }));
   const std::string id = Profile()->id;
   ASSERT_TRUE(two_.profiles_->Ask({.key = one_.Key(), .by = "1000"}).ok());
   EXPECT_NE(Profile()->id, id);
-  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
 }
 
 TEST_F(FleetProfilesTest, ProfilesAloneWithoutRegistryOrKey) {
@@ -366,7 +349,7 @@ TEST_F(FleetProfilesTest, TakesItsPlaceAgainAfterItsSessionEnded) {
   ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
   two_.attached_ = false;  // Nobody else can.
   one_.registry_->EndSession();
-  EXPECT_TRUE(Becomes([&] { return Holds("node-1"); }));
+  EXPECT_TRUE(Eventually([&] { return Holds("node-1"); }));
   EXPECT_THAT(two_.asked(), IsEmpty());
 }
 
@@ -376,7 +359,7 @@ TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
   wanted.budget_s = 20;
   const auto asked = two_.profiles_->Ask(wanted);
   ASSERT_TRUE(asked.ok()) << asked.status();
-  EXPECT_TRUE(Becomes([&] { return one_.asked().size() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
   const ReprofileRequest request = one_.asked()[0];
   EXPECT_EQ(request.budget_s, 20);
   EXPECT_EQ(request.by, "1000");
@@ -393,7 +376,7 @@ TEST_F(FleetProfilesTest, EndsWithTheJobThatWaits) {
   ASSERT_TRUE(one_.profiles_->Await(one_.Job(7).get()).ok());
   const auto second = two_.Job(3);
   auto turn = two_.Await(second);
-  EXPECT_TRUE(Becomes([&] { return !second->record().waits_for.empty(); }));
+  EXPECT_TRUE(Eventually([&] { return !second->record().waits_for.empty(); }));
   second->Cancel(1);
   EXPECT_TRUE(absl::IsCancelled(turn.get().status()));
 }

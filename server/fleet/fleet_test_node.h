@@ -32,30 +32,12 @@
 
 namespace wavetune::testing {
 
-inline DeviceFacts TestFleetDevice() {
-  return {.uuid = "CPU-1",
-          .label = "a CPU",
-          .backend = "opencl",
-          .multiprocessors = 4,
-          .driver = "1",
-          .compiler = "PoCL 3.1"};
-}
-
 // Returns a list that trusts the keys of these seeds. Cannot fail.
 inline std::string TrustIn(const std::vector<char>& seeds) {
   std::string list;
   for (const char seed : seeds)
     list += TestSigningKey(seed).public_key() + " *\n";
   return list;
-}
-
-// Waits, half a minute at most.
-inline bool Eventually(const std::function<bool()>& holds) {
-  for (int i = 0; i < 3000; ++i) {
-    if (holds()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
 }
 
 class FleetTestNode {

@@ -1,10 +1,14 @@
-// Heads and keys for tests of a fleet.
+// Heads, keys, devices and waiting for tests of a fleet.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
 
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "base/signing_key.h"
+#include "model/kernel/device.h"
 #include "server/fleet/fleet_head.h"
 
 namespace wavetune::testing {
@@ -26,6 +30,24 @@ inline FleetHead TestHead() {
 // Returns the key that is made of the seed. Cannot fail.
 inline SigningKey TestSigningKey(char seed) {
   return SigningKey::FromSecret(std::string(32, seed)).value();
+}
+
+inline DeviceFacts TestFleetDevice(const std::string& uuid = "CPU-1") {
+  return {.uuid = uuid,
+          .label = "a CPU",
+          .backend = "opencl",
+          .multiprocessors = 4,
+          .driver = "1",
+          .compiler = "PoCL 3.1"};
+}
+
+// Waits, half a minute at most.
+inline bool Eventually(const std::function<bool()>& holds) {
+  for (int i = 0; i < 6000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
 }
 
 }  // namespace wavetune::testing
