@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,6 +20,7 @@
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_trust.h"
+#include "server/fleet/placed_content.h"
 #include "server/store/records.h"
 
 namespace wavetune {
@@ -37,30 +39,30 @@ std::string OfferPlace(absl::string_view boards, size_t place);
 std::string BatchPlace(absl::string_view boards, absl::string_view offer);
 std::string ReportPlace(absl::string_view boards, absl::string_view offer);
 
-// Who writes, or reads, in which fleet.
-struct BoardParty {
-  std::string fleet;
-  std::string node;
-};
-
-// Returns the bytes to store at `place`; sets what the content says of itself.
-// `Content` is one of the three. Cannot fail.
+// What each of them is signed for.
 template <typename Content>
-std::string SignBoardContent(const BoardParty& party, const std::string& place,
-                             const SigningKey& key, Content content);
+inline constexpr const char* kBoardPurpose = nullptr;
+template <>
+inline constexpr const char* kBoardPurpose<v1::FleetOfferContent> = "offer";
+template <>
+inline constexpr const char* kBoardPurpose<v1::FleetBatchContent> = "batch";
+template <>
+inline constexpr const char* kBoardPurpose<v1::FleetReportContent> = "report";
 
+// As SignPlaced and ReadPlaced; `Content` is one of the three.
 template <typename Content>
-struct ReadBoardContent {
-  Content content;
-  std::string public_key;  // Of who signed.
-};
-
-// Reads an entry. Errors: as ReadSignedContent; PERMISSION_DENIED where who
-// signed may not for the silicon; DATA_LOSS for what is of elsewhere.
+std::string SignBoardContent(const FleetParty& party, const std::string& place,
+                             const SigningKey& key, Content content) {
+  return SignPlaced(kBoardPurpose<Content>, party, place, key,
+                    std::move(content));
+}
 template <typename Content>
-absl::StatusOr<ReadBoardContent<Content>> CheckBoardContent(
-    const BoardParty& party, const FleetEntry& entry, const FleetTrust& trust,
-    const std::string& silicon_key);
+absl::StatusOr<PlacedContent<Content>> CheckBoardContent(
+    const FleetParty& party, const FleetEntry& entry, const FleetTrust& trust,
+    const std::string& silicon_key) {
+  return ReadPlaced<Content>(kBoardPurpose<Content>, party.fleet, entry, trust,
+                             silicon_key);
+}
 
 }  // namespace wavetune
 

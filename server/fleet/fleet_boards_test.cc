@@ -408,7 +408,7 @@ TEST_F(FleetBoardsTest, WhatALenderOffersThatNobodyTrustsIsRefused) {
   offer.set_id("fedcba9876543210");
   offer.mutable_device()->set_uuid("GPU-x");
   const std::string place = OfferPlace(BoardsPrefix(key_, kProfileId), 0);
-  const BoardParty party{kFleetName, "x"};
+  const FleetParty party{kFleetName, "x"};
   ASSERT_TRUE(watcher_
                   .Commit({{.key = place,
                             .value = SignBoardContent(

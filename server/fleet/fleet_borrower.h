@@ -39,7 +39,7 @@ class FleetBorrower {
   // Pointers outlive the object.
   struct Options {
     FleetRegistry* registry = nullptr;
-    BoardParty party;
+    FleetParty party;
     FleetTrust trust;
     // nullptr: it holds nothing, and borrows nothing.
     std::shared_ptr<const SigningKey> key;

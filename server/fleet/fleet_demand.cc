@@ -12,7 +12,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/fleet.pb.h"
-#include "server/fleet/signed_content.h"
+#include "server/fleet/placed_content.h"
 #include "server/store/stored_usage.h"
 #include "server/store/stored_workload.h"
 #include "usage/usage_weights.h"
@@ -137,16 +137,11 @@ absl::StatusOr<FleetDemand::Told> FleetDemand::Read(
   const absl::Status is_none = absl::DataLossError(
       absl::StrCat("what is at ", entry.key, " is no ", purpose, " of it"));
   if (entry.value.size() > kMostToldBytes) return is_none;
-  ASSIGN_OR_RETURN(SignedContent read,
-                   ReadSignedContent(purpose, entry.key, entry.value));
-  v1::FleetDemandContent content;
-  const bool parsed = content.ParseFromString(read.content);
-  RETURN_IF_ERROR(
-      options_.trust.Check(read.public_key, content.node(), silicon_key)
-          .status());
-  if (!parsed || content.key() != entry.key ||
-      content.fleet() != options_.fleet || content.silicon_key() != silicon_key)
-    return is_none;
+  ASSIGN_OR_RETURN(const auto read, ReadPlaced<v1::FleetDemandContent>(
+                                        purpose, options_.fleet, entry,
+                                        options_.trust, silicon_key));
+  const v1::FleetDemandContent& content = read.content;
+  if (content.silicon_key() != silicon_key) return is_none;
   return Told{.place = entry.key,
               .revision = entry.revision,
               .node = content.node(),
@@ -281,18 +276,16 @@ absl::Status FleetDemand::Write(const char* purpose, const std::string& place,
                                 const std::string& record,
                                 int64_t expected) const {
   v1::FleetDemandContent content;
-  content.set_key(place);
-  content.set_fleet(options_.fleet);
-  content.set_node(options_.node);
   content.set_at_us(options_.clock->NowUs());
   content.set_silicon_key(silicon_key);
   content.set_record(record);
   const absl::Status written =
       options_.registry
-          ->Commit({{.key = place,
-                     .value = SignContent(purpose, content.SerializeAsString(),
-                                          *options_.key),
-                     .expected = expected}})
+          ->Commit(
+              {{.key = place,
+                .value = SignPlaced(purpose, {options_.fleet, options_.node},
+                                    place, *options_.key, std::move(content)),
+                .expected = expected}})
           .status();
   return absl::IsAborted(written) ? absl::OkStatus() : written;
 }

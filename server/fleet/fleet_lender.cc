@@ -1,9 +1,12 @@
 #include "server/fleet/fleet_lender.h"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -65,16 +68,12 @@ FleetLender::~FleetLender() { Stop(); }
 
 void FleetLender::Start() {
   if (options_.key == nullptr) return;
-  thread_ = std::thread([this] { Run(); });
+  looks_.Start(options_.look_interval, [this] { Look(); });
+  LookSoon();
 }
 
 void FleetLender::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  looks_.Stop();
   // All first: what they run ends side by side.
   for (auto& [uuid, board] : lent_boards_) {
     const std::lock_guard lock(board->mutex);
@@ -93,16 +92,7 @@ FleetLender::Counts FleetLender::counts() const {
           .refused_replayed = refused_replayed_.load()};
 }
 
-void FleetLender::Run() {
-  while (true) {
-    Look();
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, options_.look_interval,
-                      [this] { return stopping_ || awake_; });
-    if (stopping_) return;
-    awake_ = false;
-  }
-}
+void FleetLender::LookSoon() { looks_.RunSoon(std::chrono::milliseconds(0)); }
 
 void FleetLender::Look() {
   std::map<std::string, Profile> profiles;
@@ -389,11 +379,7 @@ void FleetLender::Serve(const std::shared_ptr<Board>& board) {
     const std::lock_guard lock(board->mutex);
     board->ended = true;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    awake_ = true;
-  }
-  changed_.notify_all();
+  LookSoon();
 }
 
 absl::Status FleetLender::RunBatch(const std::shared_ptr<Board>& board,

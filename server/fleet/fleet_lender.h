@@ -20,18 +20,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/periodic_task.h"
 #include "base/signing_key.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/kernel_catalog.h"
@@ -52,7 +50,7 @@ class FleetLender {
     KernelCatalog* kernels = nullptr;
     ExecutorDirectory* executors = nullptr;
     std::shared_ptr<DeviceLeases> leases;
-    BoardParty party;
+    FleetParty party;
     FleetTrust trust;
     std::shared_ptr<const SigningKey> key;  // nullptr: it lends nothing.
     // AgentDirectory::List.
@@ -96,7 +94,7 @@ class FleetLender {
     Time offer_at{};
   };
 
-  void Run();
+  void LookSoon();
   void Look();
   std::chrono::milliseconds Random(std::chrono::milliseconds most);
   // Whether a board could be lent, or goes on being lent.
@@ -133,17 +131,12 @@ class FleetLender {
   std::atomic<int64_t> lent_ = 0;
   std::atomic<int64_t> refused_signature_ = 0;
   std::atomic<int64_t> refused_replayed_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  bool stopping_ = false;
-  bool awake_ = false;
-  // Of the thread's own.
+  // Of Look alone.
   std::map<std::string, Profile> profiles_;  // By BoardsPrefix.
   std::map<std::string, std::shared_ptr<Board>> lent_boards_;  // By UUID.
   std::map<std::string, Time> not_before_;                     // The same.
   std::mt19937_64 random_{std::random_device{}()};
-  std::thread thread_;
+  PeriodicTask looks_;
 };
 
 }  // namespace wavetune

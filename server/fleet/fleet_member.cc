@@ -109,7 +109,7 @@ FleetMember::FleetMember(Options options)
             return silicon;
           },
       .log = options_.log});
-  const BoardParty party{my.name, my.node};
+  const FleetParty party{my.name, my.node};
   borrower_ = std::make_unique<FleetBorrower>(FleetBorrower::Options{
       .registry = my.registry,
       .party = party,

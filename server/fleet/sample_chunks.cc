@@ -10,7 +10,7 @@
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_profile.h"
-#include "server/fleet/signed_content.h"
+#include "server/fleet/placed_content.h"
 #include "server/store/stored_records.h"
 
 namespace wavetune {
@@ -54,23 +54,21 @@ absl::StatusOr<int64_t> SampleChunks::Export(const ProfileKey& key,
     if (content.samples_size() > 0) {
       // Another one than those of before a restart.
       next.chunk = std::max(cursor.chunk + 1, options_.clock->NowUs());
-      content.set_key(absl::StrCat(ChunksPrefix(key, profile), options_.node,
-                                   "/", next.chunk));
+      const std::string place = absl::StrCat(ChunksPrefix(key, profile),
+                                             options_.node, "/", next.chunk);
       content.set_kernel(key.kernel);
       content.set_fingerprint(key.fingerprint);
       content.set_silicon_key(key.silicon_key);
       content.set_environment_key(key.environment_key);
-      content.set_node(options_.node);
-      content.set_fleet(options_.fleet);
+      exported += content.samples_size();
       RETURN_IF_ERROR(
           options_.registry
-              ->Commit({{.key = content.key(),
-                         .value = SignContent(kChunkPurpose,
-                                              content.SerializeAsString(),
-                                              *options_.key),
+              ->Commit({{.key = place,
+                         .value = SignPlaced(
+                             kChunkPurpose, {options_.fleet, options_.node},
+                             place, *options_.key, std::move(content)),
                          .expected = 0}})
               .status());
-      exported += content.samples_size();
     }
     cursor = next;
     if (whole && page.next == 0) return exported;
@@ -79,16 +77,11 @@ absl::StatusOr<int64_t> SampleChunks::Export(const ProfileKey& key,
 
 absl::StatusOr<std::vector<SampleRecord>> SampleChunks::Read(
     const ProfileKey& key, const FleetEntry& chunk) const {
-  ASSIGN_OR_RETURN(const SignedContent read,
-                   ReadSignedContent(kChunkPurpose, chunk.key, chunk.value));
-  v1::FleetChunkContent content;
-  const bool parsed = content.ParseFromString(read.content);
-  RETURN_IF_ERROR(
-      options_.trust->Check(read.public_key, content.node(), key.silicon_key)
-          .status());
-  if (!parsed || content.key() != chunk.key ||
-      content.fleet() != options_.fleet ||
-      ProfileKey{content.kernel(), content.fingerprint(), content.silicon_key(),
+  ASSIGN_OR_RETURN(const auto read, ReadPlaced<v1::FleetChunkContent>(
+                                        kChunkPurpose, options_.fleet, chunk,
+                                        *options_.trust, key.silicon_key));
+  const v1::FleetChunkContent& content = read.content;
+  if (ProfileKey{content.kernel(), content.fingerprint(), content.silicon_key(),
                  content.environment_key()} != key) {
     return absl::DataLossError(
         absl::StrCat("what is at ", chunk.key, " are no samples of it"));
