@@ -36,16 +36,14 @@ compare_decisions() {
   WAVETUNE_DIFFERENTIAL_PROBLEMS="$((10000000 / paths + 320))" build/dev/bin/decision_differential_test --gtest_brief=1
 }
 
-# With the checks and the second client that the asan preset leaves out to build quickly, and the judged replays that it does
-# not run.
+# With the checks and the second client that the asan preset leaves out to build quickly, and the tests that it does not run.
 build_asan() {
   WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY= -DWAVETUNE_CLIENT_PACKAGE=ON' scripts/build.sh asan
 }
 
 sanitize_all() {
   build_asan
-  run_tests asan
-  build/asan/bin/evaluate_quality_test --gtest_brief=1
+  run_tests asan-all --timeout 3600
 }
 
 # Guided by coverage: libFuzzer, of Clang. What it finds is left in build/fuzz/found.
