@@ -28,12 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Under a sanitizer all takes several times as long.
-#ifdef __SANITIZE_ADDRESS__
-constexpr int kKills = 8;
-#else
-constexpr int kKills = 50;
-#endif
+constexpr int kKills = 20;
 
 // What the daemon said is stored.
 struct Acknowledged {

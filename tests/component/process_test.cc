@@ -271,7 +271,7 @@ class FaultyKernelsTest : public NodeFixture {
 TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
   AddKernel("faults");
   StartDaemon();
-  StartAgent({"--prepare-timeout", "20"});
+  StartAgent({"--prepare-timeout", "12"});
   if (HasFatalFailure() || IsSkipped()) return;
   // Half of those that could be compared are wrong.
   const nlohmann::json refused = WaitForJob(Reprofile("faults"));
