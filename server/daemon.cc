@@ -161,7 +161,6 @@ class Daemon::Impl {
                 .admission = &admission_,
                 .accepted = stores.fleet_heads,
                 .jobs = &jobs_,
-                .leases = leases_,
                 .usage = &usage_,
                 .workloads = &workloads_,
                 .events = &events_,
@@ -282,10 +281,7 @@ class Daemon::Impl {
 
   void Stop() {
     if (std::exchange(stopped_, true)) return;
-    // A board that is lent may be at a batch, as those of jobs.
-    std::future<void> fleet =
-        std::async(std::launch::async, [this] { fleet_.Stop(); });
-    fleet.wait_for(kBatchGrace);
+    fleet_.Stop();
     metrics_ = nullptr;
     store_looks_.Stop();
     retention_runs_.Stop();
@@ -299,7 +295,6 @@ class Daemon::Impl {
     sockets_.EndStreams();
     sockets_.EndCalls();
     jobs.wait();
-    fleet.wait();
     sockets_.Close();
     surroundings_.Stop();  // It has work done by what ends before it.
     usage_.Flush();
@@ -408,7 +403,6 @@ class Daemon::Impl {
     services.agent_wait_s = options_.agent_wait_s;
     services.hot_wait_s = options_.hot_wait_s;
     services.settings = job_settings_;
-    services.leases = leases_;
     Change(options_, *services.settings);
     return services;
   }
@@ -498,8 +492,6 @@ class Daemon::Impl {
   DefaultsInUse defaults_;
   UsageLedger usage_;
   WorkloadCatalog workloads_;
-  const std::shared_ptr<DeviceLeases> leases_ =
-      std::make_shared<DeviceLeases>();
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
   JobQueue jobs_;

@@ -54,9 +54,6 @@ absl::Status CheckTogether(const FleetArguments& arguments) {
   RETURN_IF_ERROR(Together(tls || arguments.user.empty(),
                            "--fleet-user needs --fleet etcds://...: a "
                            "password is not sent without TLS"));
-  RETURN_IF_ERROR(Together(!arguments.lends || !arguments.key.empty(),
-                           "--fleet-lend needs --fleet-key: what a device "
-                           "measures for others is signed"));
   RETURN_IF_ERROR(Together(!arguments.node.empty() || !HostName().empty(),
                            "this host has no name: give --fleet-node"));
   return Together(!arguments.trust.empty(),
@@ -100,7 +97,6 @@ absl::StatusOr<FleetMembership> MembershipOf(const FleetArguments& arguments) {
   membership.node = arguments.node.empty() ? HostName() : arguments.node;
   RETURN_IF_ERROR(CheckNodeName(membership.node));
   ASSIGN_OR_RETURN(membership.trust, FleetTrust::Read(arguments.trust));
-  membership.lends = arguments.lends;
   if (arguments.key.empty()) return membership;
   ASSIGN_OR_RETURN(SigningKey key, SigningKey::Read(arguments.key));
   membership.key = std::make_shared<const SigningKey>(std::move(key));
@@ -136,9 +132,6 @@ void DeclareFleet(CLI::App& app, FleetArguments* arguments) {
                  "it does not hear of; it hears of it three times as often")
       ->check(NumberIn({3, 600}))
       ->capture_default_str();
-  app.add_flag("--fleet-lend", arguments->lends,
-               "Lends idle devices to nodes of the fleet that profile the same "
-               "class; needs --fleet-key");
 }
 
 absl::StatusOr<Fleet> OpenFleet(const FleetArguments& arguments) {
@@ -163,8 +156,7 @@ absl::StatusOr<FleetTrust> ReadFleetTrust(const FleetArguments& arguments) {
 absl::Status CheckFleet(const FleetArguments& arguments) {
   if (arguments.url.empty()) {
     return Together(arguments.trust.empty() && arguments.key.empty() &&
-                        arguments.user.empty() && arguments.ca.empty() &&
-                        !arguments.lends,
+                        arguments.user.empty() && arguments.ca.empty(),
                     "options that begin with --fleet- need --fleet itself: "
                     "where the registry is");
   }

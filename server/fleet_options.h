@@ -29,7 +29,6 @@ struct FleetArguments {
   std::string user;
   std::string password_file;
   int session_s = 30;
-  bool lends = false;
 };
 
 void DeclareFleet(CLI::App& app, FleetArguments* arguments);

@@ -60,16 +60,8 @@ void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
 
 std::string DeviceLine(const v1::JobInfo& job) {
   if (job.device_uuids_size() < 2) return job.device_uuid();
-  return absl::StrCat(
-      DevicesText(job), ": ",
-      absl::StrJoin(job.device_uuids(), ", ",
-                    [&](std::string* out, const std::string& uuid) {
-                      const auto node = job.lent_by().find(uuid);
-                      absl::StrAppend(out, uuid,
-                                      node == job.lent_by().end()
-                                          ? ""
-                                          : absl::StrCat(" of ", node->second));
-                    }));
+  return absl::StrCat(DevicesText(job), ": ",
+                      absl::StrJoin(job.device_uuids(), ", "));
 }
 
 void PrintJob(std::ostream& out, const v1::JobInfo& job,

@@ -36,7 +36,6 @@ class AgentDevice : public MeasurementExecutor {
     std::function<void(v1::AttachResponse)> send;  // Never blocks.
     std::function<void(const absl::Status&)> end;  // Ends the stream.
     std::string agent_name;
-    std::string lent_by = {};  // As MeasurementExecutor's.
     double heartbeat_timeout_s = 30;
     // Others must have left the device for so long.
     double idle_grace_s = 5;
@@ -63,7 +62,6 @@ class AgentDevice : public MeasurementExecutor {
   AgentDevice(DeviceFacts facts, std::shared_ptr<Stream> stream);
 
   DeviceFacts device() const override;
-  std::string lent_by() const override { return stream_->lent_by; }
   absl::Status Prepare(const KernelFiles& kernel,
                        const std::string& specialisation,
                        const std::vector<Configuration>& configurations,

@@ -242,7 +242,7 @@ void AgentDirectory::SetClassRatio(const std::string& device_uuid,
   if (!ratio.known()) return;
   {
     std::lock_guard lock(mutex_);
-    if (!seen_.contains(device_uuid)) return;  // Another node's.
+    if (!seen_.contains(device_uuid)) return;  // Forgotten.
     standings_[device_uuid].class_ratio = ratio.ratio;
   }
   Note(device_uuid, &Standing::slow, Change::Kind::kSlow,
@@ -353,47 +353,13 @@ std::optional<DeviceFacts> AgentDirectory::ImpliedDevice() {
   return devices.front();
 }
 
-std::shared_ptr<AgentDevice> AgentDirectory::Reachable(
-    const std::string& device_uuid) const {
-  if (const auto it = attached_.find(device_uuid); it != attached_.end())
-    return it->second;
-  for (const auto& [job, devices] : lent_) {
-    for (const std::shared_ptr<AgentDevice>& device : devices) {
-      if (device->device().uuid == device_uuid) return device;
-    }
-  }
-  return nullptr;
-}
-
 std::shared_ptr<AgentDevice> AgentDirectory::Usable(
     const std::string& device_uuid) const {
-  std::shared_ptr<AgentDevice> device = Reachable(device_uuid);
+  const auto it = attached_.find(device_uuid);
+  if (it == attached_.end() || !it->second->problem().empty()) return nullptr;
   // Not one that has hung: a batch for it would fail at once, again and again.
-  if (device == nullptr || !device->problem().empty() || device->EndIfSilent())
-    return nullptr;
-  return device;
-}
-
-void AgentDirectory::Lend(uint64_t job,
-                          std::vector<std::shared_ptr<AgentDevice>> devices) {
-  std::lock_guard lock(mutex_);
-  if (devices.empty()) {
-    lent_.erase(job);
-  } else {
-    lent_[job] = std::move(devices);
-  }
-}
-
-std::vector<std::string> AgentDirectory::Lent(uint64_t job) {
-  std::lock_guard lock(mutex_);
-  std::set<std::string> uuids;
-  if (const auto it = lent_.find(job); it != lent_.end()) {
-    for (const std::shared_ptr<AgentDevice>& device : it->second) {
-      std::string uuid = device->device().uuid;
-      if (!attached_.contains(uuid)) uuids.insert(std::move(uuid));
-    }
-  }
-  return {uuids.begin(), uuids.end()};
+  if (it->second->EndIfSilent()) return nullptr;
+  return it->second;
 }
 
 std::string AgentDirectory::WhyUnusable(const std::string& device_uuid) {

@@ -100,9 +100,6 @@ class AgentDirectory : public ExecutorDirectory {
   // job found; one that is not known: the job went on without it. Tells the
   // listener where it begins or ends to deviate, or to be unrated.
   void SetClassRatio(const std::string& device_uuid, const BoardRatio& ratio);
-  // Other nodes of the fleet lend these to a job from now on, and no others; a
-  // device that is attached here is not another node's.
-  void Lend(uint64_t job, std::vector<std::shared_ptr<AgentDevice>> devices);
   // Forgets a device that is not attached, soon on disk, too.
   void Forget(const std::string& device_uuid);
   // By the directory's clock.
@@ -130,7 +127,6 @@ class AgentDirectory : public ExecutorDirectory {
                                             double timeout_s) override;
   std::string WhyUnusable(const std::string& device_uuid) override;
   std::vector<std::string> Attached() override;
-  std::vector<std::string> Lent(uint64_t job) override;
 
  private:
   // Why jobs leave a device out.
@@ -147,11 +143,8 @@ class AgentDirectory : public ExecutorDirectory {
   // As Check. Holds mutex_.
   absl::Status CheckFree(
       const std::vector<std::shared_ptr<AgentDevice>>& devices) const;
-  // Returns a device that is attached, else one that is lent, or nullptr. Holds
-  // mutex_.
-  std::shared_ptr<AgentDevice> Reachable(const std::string& device_uuid) const;
-  // Returns one of them that can be used, or nullptr; ends the stream of an
-  // agent that has hung. Holds mutex_.
+  // Returns a usable attached device, or nullptr; ends the stream of an agent
+  // that has hung. Holds mutex_.
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   // Has the store learn of a device what is known then: soon, and once however
@@ -171,8 +164,6 @@ class AgentDirectory : public ExecutorDirectory {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
-  // By the job that they are lent to.
-  std::map<uint64_t, std::vector<std::shared_ptr<AgentDevice>>> lent_;
   std::map<std::string, DeviceRecord> seen_;
   std::map<std::string, Standing> standings_;
   std::set<std::string> unsaved_;  // Of those seen.

@@ -613,32 +613,6 @@ TEST_F(AgentSessionTest, ADeviceThatDeviatesFromItsClassIsToldOnce) {
   directory_.SetListener([](const AgentDirectory::Change&) {});
 }
 
-TEST_F(AgentSessionTest, ADeviceThatAnotherNodeLendsIsForItsJobAlone) {
-  const auto lent = [](const std::string& uuid) {
-    auto stream = std::make_shared<AgentDevice::Stream>();
-    stream->Touch();
-    stream->lent_by = "node-2";
-    return std::make_shared<AgentDevice>(DeviceFacts{.uuid = uuid}, stream);
-  };
-  auto session = Session(outbox_);
-  ASSERT_TRUE(session->OnMessage(Hello()).ok());
-  const auto own = directory_.Find("CPU-1", 0);
-  const auto other = lent("CPU-2");
-  directory_.Lend(7, {other, lent("CPU-1")});
-  EXPECT_THAT(directory_.Attached(), ElementsAre("CPU-1"));
-  EXPECT_THAT(directory_.Lent(7), ElementsAre("CPU-2"));
-  EXPECT_THAT(directory_.Lent(8), IsEmpty());
-  EXPECT_EQ(directory_.Find("CPU-2", 0), other);
-  EXPECT_EQ(directory_.Find("CPU-1", 0), own) << "it is attached here";
-  EXPECT_EQ(directory_.Find("CPU-2", 0)->lent_by(), "node-2");
-  EXPECT_EQ(own->lent_by(), "");
-  directory_.SetClassRatio("CPU-2", {.ratio = 1.2, .pairs = 16});
-  EXPECT_EQ(directory_.List().size(), 1u);
-  directory_.Lend(7, {});
-  EXPECT_EQ(directory_.Find("CPU-2", 0), nullptr);
-  session->OnClosed("it ends");
-}
-
 TEST_F(AgentSessionTest, AnotherPowerLimitIsAnotherEnvironment) {
   auto session = Session(outbox_);
   ASSERT_TRUE(session->OnMessage(Hello()).ok());

@@ -109,32 +109,6 @@ FleetMember::FleetMember(Options options)
             return silicon;
           },
       .log = options_.log});
-  const FleetParty party{my.name, my.node};
-  borrower_ = std::make_unique<FleetBorrower>(FleetBorrower::Options{
-      .registry = my.registry,
-      .party = party,
-      .trust = trust_,
-      .key = my.key,
-      .held = [this] { return profiles_->Held(); },
-      .lend =
-          [this](uint64_t job,
-                 std::vector<std::shared_ptr<AgentDevice>> boards) {
-            options_.devices->Lend(job, std::move(boards));
-          },
-      .log = options_.log});
-  if (my.lends) {
-    lender_ = std::make_unique<FleetLender>(FleetLender::Options{
-        .registry = my.registry,
-        .kernels = options_.kernels,
-        .executors = options_.devices,
-        .leases = options_.leases,
-        .party = party,
-        .trust = trust_,
-        .key = my.key,
-        .devices = [this] { return options_.devices->List(); },
-        .profiles = [this] { return profiles_->View(); },
-        .log = options_.log});
-  }
   presence_ = std::make_unique<FleetPresence>(
       FleetPresence::Options{.registry = my.registry,
                              .state = [this] { return State(); },
@@ -155,8 +129,6 @@ absl::Status FleetMember::Start() {
   profiles_->Start();
   RETURN_IF_ERROR(tables_->Start());
   demand_->Start();
-  borrower_->Start();
-  if (lender_ != nullptr) lender_->Start();
   presence_->Start();
   rollouts_->Start();
   return absl::OkStatus();
@@ -167,10 +139,8 @@ void FleetMember::Stop() {
   presence_->Stop();  // The registry, too.
   rollouts_->Stop();
   demand_->Stop();
-  borrower_->Stop();
   profiles_->Stop();
   tables_->Stop();
-  if (lender_ != nullptr) lender_->Stop();  // It waits for agents.
 }
 
 absl::StatusOr<ProfileTurn> FleetMember::Await(JobControl* control) {
@@ -216,15 +186,6 @@ std::optional<FleetView> FleetMember::View() {
   FleetView view = tables_->View();
   view.absent = presence_->problem();
   view.profiles = profiles_->View();
-  const FleetBorrower::Counts borrowed = borrower_->counts();
-  const FleetLender::Counts lent =
-      lender_ == nullptr ? FleetLender::Counts{} : lender_->counts();
-  view.boards_borrowed = borrowed.borrowed;
-  view.boards_lent = lent.lent;
-  view.counts.refused_signature +=
-      borrowed.refused_signature + lent.refused_signature;
-  view.counts.refused_replayed +=
-      borrowed.refused_replayed + lent.refused_replayed;
   return view;
 }
 

@@ -28,9 +28,7 @@
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/workload_catalog.h"
-#include "server/fleet/fleet_borrower.h"
 #include "server/fleet/fleet_demand.h"
-#include "server/fleet/fleet_lender.h"
 #include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_presence.h"
 #include "server/fleet/fleet_profiles.h"
@@ -40,7 +38,6 @@
 #include "server/fleet/fleet_tables.h"
 #include "server/fleet/fleet_trust.h"
 #include "server/fleet/fleet_view.h"
-#include "server/jobs/device_leases.h"
 #include "server/jobs/job_queue.h"
 #include "server/jobs/profile_turn.h"
 #include "server/store/fleet_head_store.h"
@@ -56,7 +53,6 @@ struct FleetMembership {
   std::string node;                   // This node's in it.
   FleetTrust trust;
   std::shared_ptr<const SigningKey> key;  // nullptr: it publishes nothing.
-  bool lends = false;  // Its idle boards, to nodes that profile.
 };
 
 class FleetMember {
@@ -72,7 +68,6 @@ class FleetMember {
     const TableAdmission* admission = nullptr;
     FleetHeadStore* accepted = nullptr;
     JobQueue* jobs = nullptr;
-    std::shared_ptr<DeviceLeases> leases;  // Its jobs'.
     UsageLedger* usage = nullptr;
     WorkloadCatalog* workloads = nullptr;
     EventJournal* events = nullptr;
@@ -126,8 +121,6 @@ class FleetMember {
   std::unique_ptr<FleetTables> tables_;
   std::unique_ptr<FleetProfiles> profiles_;
   std::unique_ptr<FleetDemand> demand_;
-  std::unique_ptr<FleetBorrower> borrower_;
-  std::unique_ptr<FleetLender> lender_;  // nullptr: it lends nothing.
   std::unique_ptr<FleetPresence> presence_;
   std::unique_ptr<FleetRollouts> rollouts_;
 };

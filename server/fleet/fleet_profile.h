@@ -70,13 +70,6 @@ struct FleetHolder {
   friend bool operator==(const FleetHolder&, const FleetHolder&) = default;
 };
 
-// A profile that a job of this node does for the fleet.
-struct HeldProfile {
-  ProfileKey key;
-  std::string profile;  // Its id.
-  uint64_t job_id = 0;
-};
-
 // Returns keys in the registry: of all profiles of a class and their holders,
 // of one of them, and of all samples of one. Cannot fail.
 std::string ProfilesPrefix(absl::string_view fleet_class);

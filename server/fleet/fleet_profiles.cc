@@ -8,7 +8,6 @@
 #include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
-#include "server/fleet/board_messages.h"
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_rollout.h"
 
@@ -352,9 +351,9 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
             .expected = seen.revision}}));
   // Of a profile that ended, and whose node ended before it could.
   if (!goes_on) {
-    for (const std::string& prefix :
-         {AllChunksPrefix(job.key), AllBoardsPrefix(job.key)})
-      options_.registry->DeleteBelow(prefix).status().IgnoreError();
+    options_.registry->DeleteBelow(AllChunksPrefix(job.key))
+        .status()
+        .IgnoreError();
   }
   Hold(job, profile, revision);
   return absl::OkStatus();
@@ -502,9 +501,9 @@ absl::Status FleetProfiles::Release(const std::string& place,
           .status());
   if (profile.done) {
     // What stays goes with the next profile.
-    for (const std::string& prefix : {ChunksPrefix(profile.key, profile.id),
-                                      BoardsPrefix(profile.key, profile.id)})
-      options_.registry->DeleteBelow(prefix).status().IgnoreError();
+    options_.registry->DeleteBelow(ChunksPrefix(profile.key, profile.id))
+        .status()
+        .IgnoreError();
   }
   return absl::OkStatus();
 }
@@ -676,16 +675,6 @@ absl::StatusOr<RolloutPlan> FleetProfiles::RolloutOf(
   const bool of_it = profile.digest == digest ||
                      (!profile.done && profile.begun_by == options_.node);
   return of_it ? profile.rollout : RolloutPlan();
-}
-
-std::vector<HeldProfile> FleetProfiles::Held() {
-  std::vector<HeldProfile> held;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [place, one] : held_) {
-    if (!one.lost && !one.ended)
-      held.push_back({one.profile.key, one.profile.id, one.job_id});
-  }
-  return held;
 }
 
 std::vector<FleetView::Profile> FleetProfiles::View() {

@@ -126,9 +126,6 @@ class FleetProfiles {
   absl::StatusOr<RolloutPlan> RolloutOf(const ProfileKey& key,
                                         const std::string& digest);
 
-  // Returns what jobs here do for the fleet now.
-  std::vector<HeldProfile> Held();
-
   // Returns what is known of the classes of this node's devices.
   std::vector<FleetView::Profile> View();
 

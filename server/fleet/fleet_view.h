@@ -62,10 +62,6 @@ struct FleetView {
   std::vector<Rollout> rollouts;  // The same.
   std::vector<Standing> heads;    // Sorted by class, then kernel.
   Counts counts;
-  // Boards that other nodes lend to this one's profiles, and its own that it
-  // lends.
-  int64_t boards_borrowed = 0;
-  int64_t boards_lent = 0;
 };
 
 // How all nodes that live stand to the fleet's tables.

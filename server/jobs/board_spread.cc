@@ -44,9 +44,6 @@ Obstacle WhyNotNow(const JobServices& services, bool even_if_busy,
   if (!hot.empty()) return {Obstacle::Kind::kHot, std::move(hot)};
   std::string busy = even_if_busy ? "" : executor->AwaitIdle(0);
   if (!busy.empty()) return {Obstacle::Kind::kBusy, std::move(busy)};
-  if (services.leases->Recall(uuid)) {
-    return {Obstacle::Kind::kTaken, "another node of the fleet gives it back"};
-  }
   const uint64_t holder = services.leases->Holder(uuid);
   if (holder == 0) return {};
   return {Obstacle::Kind::kTaken, absl::StrCat("job ", holder, " uses it")};

@@ -64,19 +64,10 @@ bool BoardTeam::IsLeftOut(const std::string& uuid) const {
                      [](const auto& r) { return r.second.known(); });
 }
 
-std::vector<std::string> BoardTeam::OwnBoards() const {
+std::vector<std::string> BoardTeam::Boards() const {
   std::vector<std::string> boards = AttachedOfClass(*services_.executors, key_);
   std::erase_if(boards,
                 [&](const std::string& uuid) { return IsLeftOut(uuid); });
-  return boards;
-}
-
-std::vector<std::string> BoardTeam::Boards() const {
-  std::vector<std::string> boards = OwnBoards();
-  for (const std::string& uuid : services_.executors->Lent(job_id_)) {
-    if (!IsLeftOut(uuid) && IsOfClass(*services_.executors, uuid, key_))
-      boards.push_back(uuid);
-  }
   return boards;
 }
 
@@ -105,9 +96,8 @@ bool BoardTeam::OnlyBoard(std::string* uuid) const {
   const JobRecord record = control_->record();
   *uuid = record.device_uuid;
   if (!record.whole_class) return true;
-  const std::vector<std::string> boards = OwnBoards();
-  // One that is lent may be gone any moment, and is not to be waited for.
-  if (Boards().size() > std::min(boards.size(), size_t{1})) return false;
+  const std::vector<std::string> boards = Boards();
+  if (boards.size() > 1) return false;
   if (!boards.empty()) {
     *uuid = boards.front();
   } else if (IsLeftOut(*uuid)) {
@@ -169,13 +159,8 @@ absl::Status BoardTeam::Prepare(
   for (auto begin = configurations.begin(); begin != configurations.end();) {
     std::string only;
     if (!OnlyBoard(&only)) {
-      std::vector<Configuration> doubted;
-      RETURN_IF_ERROR(PrepareSpread(specialisation,
-                                    {begin, configurations.end()},
-                                    correctness_problems, on_record, &doubted));
-      if (doubted.empty()) return absl::OkStatus();
-      return PrepareSpread(specialisation, doubted, correctness_problems,
-                           on_record, nullptr);
+      return PrepareSpread(specialisation, {begin, configurations.end()},
+                           correctness_problems, on_record);
     }
     const auto prepare = [&](JobDevice& board) -> absl::Status {
       std::string now = only;
@@ -198,10 +183,10 @@ absl::Status BoardTeam::PrepareSpread(
     const std::string& specialisation,
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems,
-    const RecordCallback& on_record, std::vector<Configuration>* doubted) {
+    const RecordCallback& on_record) {
   // What is compiled says nothing of times: every board may.
   BoardWork work = NewWork();
-  work.boards = [&] { return doubted == nullptr ? OwnBoards() : Boards(); };
+  work.boards = [this] { return Boards(); };
   work.others = [] { return std::vector<std::string>(); };
   work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
     JobDevice& board = Member(uuid);
@@ -218,10 +203,6 @@ absl::Status BoardTeam::PrepareSpread(
         });
     for (const size_t i : part) {
       if (!done.contains(configurations[i])) outcome.left.push_back(i);
-    }
-    if (outcome.status.ok() && board.lent() && doubted != nullptr) {
-      std::lock_guard lock(callback_mutex_);
-      for (const size_t i : outcome.left) doubted->push_back(configurations[i]);
     }
     return outcome;
   };
@@ -260,7 +241,7 @@ absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
   }
   BoardWork spread = NewWork();
   spread.boards = [&] {
-    std::vector<std::string> boards = OwnBoards();
+    std::vector<std::string> boards = Boards();
     order(boards);
     return boards;
   };

@@ -8,8 +8,7 @@
 // gives back what it has not measured. Before it takes parts a board measures a
 // common set, from which its ratio to the class is known (board_ratio.h): its
 // samples are handed on divided by it, and stored as they are. A board that
-// deviates is left out. Boards that other nodes of the fleet lend are boards
-// like the others.
+// deviates is left out.
 //
 //   BoardTeam team(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());
@@ -94,8 +93,8 @@ class BoardTeam {
   // Has one board do what must not be spread, while no other job uses it: the
   // first of those that nobody uses, in the order that `order` puts the boards
   // of the class in (it may remove some). `work` begins anew, with another
-  // board, where its own is lost, used by others or hot. Not one of another
-  // node, as it answers late. Errors: those of `work`; as SpreadOverBoards.
+  // board, where its own is lost, used by others or hot. Errors: those of
+  // `work`; as SpreadOverBoards.
   using BoardOrder = std::function<void(std::vector<std::string>& boards)>;
   using BoardWorkAlone =
       std::function<absl::Status(const std::string& uuid, JobDevice& board)>;
@@ -106,9 +105,7 @@ class BoardTeam {
 
  private:
   bool IsLeftOut(const std::string& uuid) const;
-  // UUIDs of attached devices of the class, but for those that are left out;
-  // then those that other nodes lend.
-  std::vector<std::string> OwnBoards() const;
+  // UUIDs of attached devices of the class, but for those that are left out.
   std::vector<std::string> Boards() const;
   // Of them, those that may take parts, and those that must measure the common
   // set before.
@@ -134,13 +131,10 @@ class BoardTeam {
                              KeepTogether together, std::set<size_t>& left,
                              const ResultCallback& on_result,
                              const std::function<Batch()>& more);
-  // `doubted` gets what boards of other nodes could not prepare; nullptr: they
-  // are not asked.
   absl::Status PrepareSpread(const std::string& specialisation,
                              const std::vector<Configuration>& configurations,
                              const std::vector<Problem>& correctness_problems,
-                             const RecordCallback& on_record,
-                             std::vector<Configuration>* doubted);
+                             const RecordCallback& on_record);
 
   // Notes a result of the common set, where it is one.
   void TakeForRating(const std::string& uuid, size_t index,

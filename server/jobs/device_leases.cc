@@ -10,8 +10,6 @@ namespace {
 
 // How often a job that waits looks whether it should.
 constexpr std::chrono::milliseconds kLeasePoll{200};
-// Holder of what is lent.
-constexpr uint64_t kNoJob = 0;
 
 }  // namespace
 
@@ -22,14 +20,12 @@ DeviceLease DeviceLeases::TakeFree(const std::shared_ptr<State>& state,
   return {state.get(), [state, device_uuid](const void*) {
             std::lock_guard lock(state->mutex);
             state->holders.erase(device_uuid);
-            state->lent.erase(device_uuid);
             state->returned.notify_all();
           }};
 }
 
 DeviceLease DeviceLeases::TryTake(const std::string& device_uuid,
                                   uint64_t job) {
-  if (Recall(device_uuid)) return nullptr;
   std::lock_guard lock(state_->mutex);
   const auto waiting = state_->waiting.find(device_uuid);
   if (waiting != state_->waiting.end() &&
@@ -52,7 +48,6 @@ absl::StatusOr<DeviceLease> DeviceLeases::Take(
     if (lease != nullptr) break;
     const uint64_t holder = state_->holders[device_uuid];
     lock.unlock();
-    Recall(device_uuid);
     status = go_on(holder);
     lock.lock();
     if (!status.ok()) break;
@@ -72,27 +67,6 @@ uint64_t DeviceLeases::Holder(const std::string& device_uuid) const {
   std::lock_guard lock(state_->mutex);
   const auto it = state_->holders.find(device_uuid);
   return it == state_->holders.end() ? 0 : it->second;
-}
-
-DeviceLease DeviceLeases::TryLend(const std::string& device_uuid,
-                                  std::function<void()> recalled) {
-  std::lock_guard lock(state_->mutex);
-  if (state_->waiting.contains(device_uuid)) return nullptr;
-  DeviceLease lease = TakeFree(state_, device_uuid, kNoJob);
-  if (lease != nullptr) state_->lent[device_uuid] = std::move(recalled);
-  return lease;
-}
-
-bool DeviceLeases::Recall(const std::string& device_uuid) const {
-  std::function<void()> recalled;
-  {
-    std::lock_guard lock(state_->mutex);
-    const auto it = state_->lent.find(device_uuid);
-    if (it == state_->lent.end()) return false;
-    recalled = it->second;
-  }
-  recalled();
-  return true;
 }
 
 }  // namespace wavetune

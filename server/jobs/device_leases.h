@@ -7,9 +7,6 @@
 //   const DeviceLease lease = leases.TryTake("GPU-1", job_id);
 //   if (lease == nullptr) ...  // Another job has it, or waits for it.
 //
-// What no job here wants can be lent to another node of the fleet, until one
-// does (TryLend).
-//
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_JOBS_DEVICE_LEASES_H_
 #define WAVETUNE_SERVER_JOBS_DEVICE_LEASES_H_
@@ -46,17 +43,8 @@ class DeviceLeases {
       const std::string& device_uuid, uint64_t job,
       const std::function<absl::Status(uint64_t holder)>& go_on);
 
-  // Returns the job that has the device; 0: none, or it is lent.
+  // Returns the job that has the device; 0: none.
   uint64_t Holder(const std::string& device_uuid) const;
-
-  // Returns the lease of a device that no job has or waits for, or nullptr.
-  // `recalled` is called, from any thread and maybe several times, when a job
-  // wants it: the lease is to end soon, and the job's is then the next one.
-  DeviceLease TryLend(const std::string& device_uuid,
-                      std::function<void()> recalled);
-
-  // Asks for a device that is lent. Returns whether it is.
-  bool Recall(const std::string& device_uuid) const;
 
  private:
   struct State {
@@ -65,7 +53,6 @@ class DeviceLeases {
     // Guarded by mutex.
     std::map<std::string, uint64_t> holders;
     std::map<std::string, std::set<uint64_t>> waiting;
-    std::map<std::string, std::function<void()>> lent;  // Who is to be asked.
   };
 
   // Takes it where it is free. Holds the mutex.

@@ -55,34 +55,6 @@ TEST(DeviceLeasesTest, AWaitEndsAsItsJobDoes) {
   EXPECT_NE(leases.TryTake("GPU-1", 7), nullptr) << "nobody waits any more";
 }
 
-TEST(DeviceLeasesTest, WhatIsLentComesBackForTheJobThatWantsIt) {
-  DeviceLeases leases;
-  std::atomic<int> recalled = 0;
-  const auto lend = [&] {
-    return leases.TryLend("GPU-1", [&] { ++recalled; });
-  };
-  DeviceLease lent = lend();
-  ASSERT_NE(lent, nullptr);
-  EXPECT_EQ(leases.Holder("GPU-1"), 0u);
-  EXPECT_EQ(recalled, 0);
-  EXPECT_EQ(leases.TryTake("GPU-1", 7), nullptr);
-  EXPECT_EQ(recalled, 1);
-  DeviceLease taken;
-  std::thread waiter([&] {
-    taken = leases.Take("GPU-1", 8, [](uint64_t) { return absl::OkStatus(); })
-                .value();
-  });
-  while (recalled < 2) std::this_thread::yield();
-  lent = nullptr;
-  // Whether or not the waiter has it already.
-  EXPECT_EQ(lend(), nullptr) << "a job wants it";
-  waiter.join();
-  EXPECT_EQ(leases.Holder("GPU-1"), 8u);
-  EXPECT_FALSE(leases.Recall("GPU-1"));
-  taken = nullptr;
-  EXPECT_NE(lend(), nullptr);
-}
-
 TEST(DeviceLeasesTest, ALeaseMayOutliveItsLeases) {
   DeviceLease lease;
   {

@@ -215,16 +215,6 @@ void FakeMeasurementExecutor::SetFacts(DeviceFacts facts) {
   facts_ = std::move(facts);
 }
 
-void FakeMeasurementExecutor::SetLentBy(const std::string& node) {
-  std::lock_guard lock(mutex_);
-  lent_by_ = node;
-}
-
-std::string FakeMeasurementExecutor::lent_by() const {
-  std::lock_guard lock(mutex_);
-  return lent_by_;
-}
-
 void FakeMeasurementExecutor::Refuse(const Configuration& configuration,
                                      const std::string& reason) {
   std::lock_guard lock(mutex_);
@@ -306,15 +296,8 @@ std::shared_ptr<MeasurementExecutor> FakeExecutorDirectory::Find(
 std::vector<std::string> FakeExecutorDirectory::Attached() {
   std::lock_guard lock(mutex_);
   std::vector<std::string> uuids;
-  for (const auto& [uuid, executor] : attached_) {
-    if (!lent_.contains(uuid)) uuids.push_back(uuid);
-  }
+  for (const auto& [uuid, executor] : attached_) uuids.push_back(uuid);
   return uuids;
-}
-
-std::vector<std::string> FakeExecutorDirectory::Lent(uint64_t /*job*/) {
-  std::lock_guard lock(mutex_);
-  return {lent_.begin(), lent_.end()};
 }
 
 std::string FakeExecutorDirectory::WhyUnusable(const std::string&) {
@@ -333,16 +316,9 @@ void FakeExecutorDirectory::Attach(MeasurementExecutor* executor) {
   attached_[uuid] = executor;
 }
 
-void FakeExecutorDirectory::Lend(MeasurementExecutor* executor) {
-  Attach(executor);
-  std::lock_guard lock(mutex_);
-  lent_.insert(executor->device().uuid);
-}
-
 void FakeExecutorDirectory::Detach(const std::string& device_uuid) {
   std::lock_guard lock(mutex_);
   attached_.erase(device_uuid);
-  lent_.erase(device_uuid);
 }
 
 void FakeExecutorDirectory::OnWait(std::function<void()> hook) {

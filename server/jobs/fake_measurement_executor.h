@@ -50,7 +50,6 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   explicit FakeMeasurementExecutor(Options options);
 
   DeviceFacts device() const override;
-  std::string lent_by() const override;
   absl::Status Prepare(const KernelFiles& kernel,
                        const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
@@ -67,8 +66,6 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   void CancelBatch() override;
 
   void SetFacts(DeviceFacts facts);
-  // It is of another node.
-  void SetLentBy(const std::string& node);
   // Does not compile, for this reason.
   void Refuse(const Configuration& configuration, const std::string& reason);
   // Cannot be prepared, as something ran out; an empty reason: it can again.
@@ -116,7 +113,6 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   DeviceFacts facts_;
-  std::string lent_by_;
   std::map<Configuration, std::string> refused_;
   std::map<Configuration, std::string> exhausted_;
   std::map<Configuration, int> wrong_from_;
@@ -146,14 +142,11 @@ class FakeExecutorDirectory : public ExecutorDirectory {
                                             double timeout_s) override;
   std::string WhyUnusable(const std::string& device_uuid) override;
   std::vector<std::string> Attached() override;
-  std::vector<std::string> Lent(uint64_t job) override;
 
   // What WhyUnusable says.
   void Explain(const std::string& why);
   // `executor` outlives the directory.
   void Attach(MeasurementExecutor* executor);
-  // As attached to another node, which lends it to every job.
-  void Lend(MeasurementExecutor* executor);
   void Detach(const std::string& device_uuid);
   // Called where Find would wait; it waits for nothing else.
   void OnWait(std::function<void()> hook);
@@ -164,7 +157,6 @@ class FakeExecutorDirectory : public ExecutorDirectory {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<std::string, MeasurementExecutor*> attached_;
-  std::set<std::string> lent_;  // Of them.
   std::string why_;
   std::function<void()> hook_;
 };

@@ -174,7 +174,6 @@ absl::Status JobDevice::RunToEnd(
       RETURN_IF_ERROR(usable);
     }
     RETURN_IF_ERROR(CheckSameDevice(*executor_));
-    lent_ = !executor_->lent_by().empty();
     const size_t before = left();
     acknowledged_ = 0;
     SetRunning(executor_);
@@ -226,8 +225,7 @@ absl::Status JobDevice::Prepare(
           if_busy(), [&](const MeasurementExecutor::Preparation& prepared) {
             const Candidate& candidate = prepared.candidate;
             std::erase(left, candidate.configuration);
-            if (prepared.environment ||
-                (lent_ && !candidate.excluded_reason.empty())) {
+            if (prepared.environment) {
               unprepared_[{specialisation, candidate.configuration}] =
                   candidate.excluded_reason;
               return control_->CheckGoOn().ok();
@@ -247,12 +245,9 @@ absl::Status JobDevice::Prepare(
     RETURN_IF_ERROR(stored);
     RETURN_IF_ERROR(status);
     if (!left.empty()) {
-      return {
-          lent_ ? absl::StatusCode::kUnavailable : absl::StatusCode::kInternal,
-          absl::StrCat("the agent ended a batch without a word on ",
-                       left.size(),
-                       " configurations: upgrade or restart it, then reprofile "
-                       "again")};
+      return absl::InternalError(absl::StrCat(
+          "the agent ended a batch without a word on ", left.size(),
+          " configurations: upgrade or restart it, then reprofile again"));
     }
   }
   return absl::OkStatus();
@@ -292,12 +287,12 @@ absl::StatusOr<std::vector<JobDevice::Result>> JobDevice::Measure(
           Result& result = results[index];
           std::erase(left, index);
           result.failure = outcome.failure;
-          result.excluded = outcome.exclude && !lent_;
+          result.excluded = outcome.exclude;
           if (outcome.sample != nullptr) {
             result.sample = *outcome.sample;
             AddSample(items[index], *outcome.sample);
           }
-          if (result.excluded && items[index].vendor_baseline.empty() &&
+          if (outcome.exclude && items[index].vendor_baseline.empty() &&
               stores_exclusions_) {
             Candidate excluded{.configuration = items[index].configuration};
             excluded.excluded_reason = outcome.failure.empty()
@@ -369,8 +364,6 @@ absl::Status JobDevice::Flush() {
             std::find(job.device_uuids.begin(), job.device_uuids.end(),
                       device_uuid_) == job.device_uuids.end()) {
           job.device_uuids.push_back(device_uuid_);
-          const std::string node = executor_->lent_by();
-          if (!node.empty()) job.lent_by[device_uuid_] = node;
         }
       },
       JobControl::Persist::kLazily);

@@ -77,10 +77,6 @@ class JobDevice {
   // CANCELLED; UNAVAILABLE after JobServices::agent_wait_s.
   absl::StatusOr<DeviceFacts> Acquire();
 
-  // Whether the device is another node's: what failed there may be that node's
-  // fault, and is nothing that is known of a candidate.
-  bool lent() const { return lent_; }
-
   // Returns how long calls waited for the device in all, in seconds: for its
   // agent, for others to leave it, for it to cool.
   double waited_s() const { return waited_s_; }
@@ -167,7 +163,6 @@ class JobDevice {
   std::shared_ptr<const TunableKernel> kernel_;
   ProfileKey key_;
   uint64_t generation_ = 0;
-  bool lent_ = false;
   bool budget_spent_ = false;
   bool stores_exclusions_ = true;
   Unprepared unprepared_;

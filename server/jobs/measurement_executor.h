@@ -68,9 +68,6 @@ class MeasurementExecutor {
   // Facts of the device.
   virtual DeviceFacts device() const = 0;
 
-  // Name of the node of the fleet that lends it; empty: it is of this one.
-  virtual std::string lent_by() const { return ""; }
-
   // Compiles candidates and checks their results; blocks until all are
   // reported. Errors: CANCELLED after a callback returned false; UNAVAILABLE
   // when the agent or device went away; RESOURCE_EXHAUSTED when it yielded to
@@ -124,10 +121,6 @@ class ExecutorDirectory {
 
   // Returns the UUIDs of attached, usable devices, sorted.
   virtual std::vector<std::string> Attached() = 0;
-
-  // Returns the UUIDs of devices that other nodes of the fleet lend to a job
-  // (server/fleet/fleet_borrower.h), sorted; Find returns these as well.
-  virtual std::vector<std::string> Lent(uint64_t /*job*/) { return {}; }
 };
 
 }  // namespace wavetune

@@ -382,13 +382,6 @@ void AddFleet(const MetricsSources& sources, Families& families) {
         {"payload", counts.refused_payload}})
     refused.Add(static_cast<double>(value), {{"reason", reason}});
   AddTo(families, std::move(refused));
-  Family boards = Gauge("wavetune_fleet_boards",
-                        "Boards that nodes of the fleet lend each other to "
-                        "profile, by which side of it this node is.");
-  boards.Add(static_cast<double>(view->boards_borrowed),
-             {{"side", "borrowed"}});
-  boards.Add(static_cast<double>(view->boards_lent), {{"side", "lent"}});
-  AddTo(families, std::move(boards));
   AddGauge(
       families, "wavetune_fleet_profiles",
       "Profiles that this node does for its fleet now.",

@@ -156,7 +156,6 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_seconds_left(record.seconds_left);
   proto.mutable_device_uuids()->Assign(record.device_uuids.begin(),
                                        record.device_uuids.end());
-  proto.mutable_lent_by()->insert(record.lent_by.begin(), record.lent_by.end());
   proto.set_silicon_key(record.key.silicon_key);
   proto.set_waits_for(record.waits_for);
   proto.set_waits_since_us(record.waits_since_us);

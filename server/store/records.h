@@ -3,7 +3,6 @@
 #define WAVETUNE_SERVER_STORE_RECORDS_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -225,8 +224,6 @@ struct JobRecord {
   double device_time_us = 0;
   double seconds_left = -1;
   std::vector<std::string> device_uuids;  // That measured for it.
-  // Of them, those that other nodes of the fleet lent: the node, by UUID.
-  std::map<std::string, std::string> lent_by;
   // Why nothing is measured just now, for people, and since when (since the
   // Unix epoch; 0: it does not wait). Not stored.
   std::string waits_for;

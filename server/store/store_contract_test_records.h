@@ -101,7 +101,6 @@ inline JobRecord TestJob() {
   job.device_time_us = 4.5;
   job.seconds_left = 6.5;
   job.device_uuids = {"GPU-2", "GPU-1"};
-  job.lent_by = {{"GPU-1", "node-1"}};
   job.message = "cancelled";
   job.notes = {"bounds are wide"};
   job.excluded = {TestCandidate(256, "hung", "causal")};

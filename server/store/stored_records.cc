@@ -241,8 +241,6 @@ void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_seconds_left(record.seconds_left);
   stored.mutable_device_uuids()->Assign(record.device_uuids.begin(),
                                         record.device_uuids.end());
-  stored.mutable_lent_by()->insert(record.lent_by.begin(),
-                                   record.lent_by.end());
   stored.set_message(record.message);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   for (const CandidateRecord& candidate : record.excluded) {
@@ -273,7 +271,6 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   record.seconds_left = stored.seconds_left();
   record.device_uuids.assign(stored.device_uuids().begin(),
                              stored.device_uuids().end());
-  record.lent_by = {stored.lent_by().begin(), stored.lent_by().end()};
   record.message = stored.message();
   record.notes.assign(stored.notes().begin(), stored.notes().end());
   for (const v1::StoredCandidate& excluded : stored.excluded()) {

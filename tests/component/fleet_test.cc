@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,17 +13,11 @@
 #include "server/fleet/etcd/test_etcd.h"
 #include "tests/component/fleet_node.h"
 #include "tests/lib/program.h"
-#include "tests/lib/source_paths.h"
 
 namespace wavetune::testing {
 namespace {
 
-namespace fs = std::filesystem;
-
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-const char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200/gemm_bf16";
 
 TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
   TestEtcd etcd;
@@ -184,73 +176,6 @@ TEST(FleetTest, AProfileThatTheFleetIsAskedForGoesToItsNodesInStages) {
             0);
 }
 
-// A device that was recorded, with a name of its own on each node.
-void StartReplay(FleetNode& node, const std::string& url,
-                 const std::string& name, const std::string& pace,
-                 const std::vector<std::string>& more) {
-  const std::string trace = node.Path("trace");
-  fs::copy(kTrace, trace);
-  std::string device = ReadText(trace + "/device.textproto");
-  const std::string uuid = "uuid: \"";
-  device.insert(device.find(uuid) + uuid.size(), name + "-");
-  node.WriteFile(trace + "/device.textproto", device);
-  node.Start(url, name, more, {"--replay-trace", trace, "--replay-pace", pace},
-             "replay");
-}
-
-// Devices of other nodes that measured for a job.
-size_t LentTo(const nlohmann::json& job) {
-  return job.value("lent_by", nlohmann::json::object()).size();
-}
-
-TEST(FleetTest, NodesOfAClassShareAProfile) {
-  TestEtcd etcd;
-  etcd.Start();
-  ASSERT_FALSE(::testing::Test::HasFatalFailure());
-  // To see what they gain: so many nodes, of which none dies, that measure for
-  // minutes.
-  const char* const sharing = std::getenv("WAVETUNE_SHARING_NODES");
-  const size_t count = sharing == nullptr ? 3 : std::stoul(sharing);
-  std::vector<std::unique_ptr<FleetNode>> nodes;
-  for (size_t i = 0; i < count; ++i) {
-    nodes.push_back(std::make_unique<FleetNode>(kTrace));
-    StartReplay(*nodes.back(), etcd.url(), "node-" + std::to_string(i),
-                sharing == nullptr ? "10" : "40",
-                {"--fleet-lend", "--fleet-session", "3"});
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-  const auto begun = std::chrono::steady_clock::now();
-  const uint64_t id = nodes[0]->Reprofile("gemm_bf16", {}, 6);
-  nlohmann::json job;
-  ASSERT_TRUE(FleetNode::WaitUntil([&] {
-    job = nodes[0]->Job(id);
-    return LentTo(job) == count - 1;
-  })) << job.dump(2);
-  if (sharing != nullptr) {
-    job = nodes[0]->WaitForJob(id);
-    const std::chrono::duration<double> took =
-        std::chrono::steady_clock::now() - begun;
-    ::testing::Test::RecordProperty("profile_s", std::to_string(took.count()));
-    EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
-    return;
-  }
-  EXPECT_THAT(nodes[0]->Cli({"jobs", "show", std::to_string(id)}).out,
-              HasSubstr(" of node-1"));
-  // It dies. One of the others goes on, with what all have measured, and the
-  // third lends its device to that one.
-  nodes[0]->daemon().Kill();
-  nodes[0]->agent().Kill();
-  ASSERT_TRUE(FleetNode::WaitUntil([&] {
-    job = NewestJob(*nodes[1]);
-    if (job.empty()) job = NewestJob(*nodes[2]);
-    return job.value("state", "") == "SUCCEEDED";
-  })) << job.dump(2);
-  EXPECT_EQ(LentTo(job), 1) << job.dump(2);
-  EXPECT_THAT(
-      nodes[1]->Log("daemon") + nodes[2]->Log("daemon"),
-      AllOf(HasSubstr("is lent to node node-0"), HasSubstr("goes on with ")));
-}
-
 TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
   const FleetNode node;
   const auto said = [&](const std::vector<std::string>& more) {
@@ -269,7 +194,6 @@ TEST(FleetTest, WhatCannotWorkIsRefusedAtTheStart) {
     return said(more);
   };
   EXPECT_THAT(with({"--fleet-ca", trust}), HasSubstr("etcds://"));
-  EXPECT_THAT(with({"--fleet-lend"}), HasSubstr("--fleet-key"));
   EXPECT_THAT(with({"--fleet-user", "me"}), HasSubstr("--fleet-password-file"));
   EXPECT_THAT(with({"--fleet-user", "me", "--fleet-password-file", trust}),
               HasSubstr("without TLS"));
