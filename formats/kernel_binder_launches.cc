@@ -167,6 +167,9 @@ void KernelBinder::BindScalar(const v1::Argument& argument,
   };
   refuse(argument.has_elements(), "elements");
   refuse(argument.has_below(), "below");
+  refuse(argument.has_uniform(), "uniform");
+  refuse(argument.has_normal(), "normal");
+  refuse(argument.aligned() != 0, "aligned");
   refuse(argument.has_padded_order(), "padded_order");
   refuse(argument.has_block_element(), "block_element");
   refuse(argument.has_padded_total(), "padded_total");
@@ -203,6 +206,20 @@ void KernelBinder::BindBuffer(const v1::Argument& argument,
   result->size = BindExpression(argument.elements(), path + ".elements");
   result->below =
       BindOptional(argument.has_below(), argument.below(), path + ".below");
+  if (argument.has_uniform()) {
+    result->values = FloatValues{.kind = FloatValues::Kind::kUniform,
+                                 .first = argument.uniform().low(),
+                                 .second = argument.uniform().high()};
+  }
+  if (argument.has_normal()) {
+    if (result->values.has_value()) {
+      Fault(path, "gives uniform and normal; remove one");
+    }
+    result->values = FloatValues{.kind = FloatValues::Kind::kNormal,
+                                 .first = argument.normal().mean(),
+                                 .second = argument.normal().deviation()};
+  }
+  result->aligned = argument.aligned();
   BindBlocks(argument, path, result);
   const auto refuse = [&](bool given, const char* name) {
     if (given) Fault(path, absl::StrCat("a buffer has elements, not a ", name));

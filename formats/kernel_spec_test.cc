@@ -482,6 +482,18 @@ TEST(KernelSpecConversionTest, BindsWhatAnArgumentHolds) {
             (ElementBlocks{.kind = ElementBlocks::Kind::kBlockElement,
                            .dimension = 1,
                            .block = Expression::OfParameter(0)}));
+  const Argument floats = BoundArgument(
+      "role: INPUT type: FLOAT32 elements { dimension: \"m\" } uniform { low: "
+      "-3 high: 4.5 } aligned: 16");
+  EXPECT_EQ(floats.values, (FloatValues{.first = -3, .second = 4.5}));
+  EXPECT_EQ(floats.aligned, 16);
+  EXPECT_EQ(BoundArgument("role: INPUT type: BFLOAT16 elements { constant: 4 } "
+                          "normal { mean: 1 deviation: 2 }")
+                .values,
+            (FloatValues{
+                .kind = FloatValues::Kind::kNormal, .first = 1, .second = 2}));
+  EXPECT_FALSE(table.values.has_value());
+  EXPECT_EQ(table.aligned, 0);
 }
 
 TEST(KernelSpecConversionTest, AWorkspaceIsZeroedBeforeEachLaunchByDefault) {
@@ -523,6 +535,13 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
            buffer,
        "arguments[0].padded_total: there is padded_order, too; remove one of "
        "them"},
+      {"role: SCALAR type: FLOAT32 number: 0.5 uniform { high: 1 }",
+       "arguments[0]: a scalar has a value, not uniform"},
+      {"role: SCALAR type: FLOAT32 number: 0.5 aligned: 16",
+       "arguments[0]: a scalar has a value, not aligned"},
+      {"role: INPUT type: FLOAT32 elements { constant: 4 } uniform { high: 1 } "
+       "normal { deviation: 1 }",
+       "arguments[0]: gives uniform and normal; remove one"},
       {"role: SCALAR type: FLOAT32 number: 0.5 zeroed: ONCE",
        "arguments[0]: a scalar has a value, not zeroed"},
       {"role: INPUT number: 0.5 " + buffer,

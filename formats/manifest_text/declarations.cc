@@ -239,6 +239,8 @@ class ArgumentText {
     }
     TakeType();
     if (!buffer) TakeValue();
+    TakeFloats();
+    if (lexer_.TakeIf("aligned")) TakeAlignment();
     if (lexer_.TakeIf("below"))
       *argument_.mutable_below()->mutable_text() = Part();
     TakeBlocks();
@@ -315,6 +317,53 @@ class ArgumentText {
     value.set_text(argument_.name());
     value.set_at(whole_.at());
     value.set_skip(whole_.skip());
+  }
+
+  // `-0.5`.
+  double TakeReal() {
+    const bool negative = lexer_.TakeIf("-");
+    const Token number = lexer_.Peek();
+    double value = 0;
+    if ((number.kind != Token::Kind::kNumber &&
+         number.kind != Token::Kind::kReal) ||
+        !absl::SimpleAtod(number.text, &value)) {
+      lexer_.FailHere("a number, as in -0.5,");
+    }
+    lexer_.Take();
+    return negative ? -value : value;
+  }
+
+  // Two numbers between brackets.
+  std::pair<double, double> TakePair(absl::string_view open,
+                                     absl::string_view close) {
+    lexer_.Expect(open);
+    const double first = TakeReal();
+    lexer_.Expect(",");
+    const double second = TakeReal();
+    lexer_.Expect(close);
+    return {first, second};
+  }
+
+  // `in [-100, 100]` or `normal(0, 10)`.
+  void TakeFloats() {
+    if (lexer_.TakeIf("in")) {
+      const auto [low, high] = TakePair("[", "]");
+      argument_.mutable_uniform()->set_low(low);
+      argument_.mutable_uniform()->set_high(high);
+    } else if (lexer_.TakeIf("normal")) {
+      const auto [mean, deviation] = TakePair("(", ")");
+      argument_.mutable_normal()->set_mean(mean);
+      argument_.mutable_normal()->set_deviation(deviation);
+    }
+  }
+
+  void TakeAlignment() {
+    const size_t at = lexer_.Peek().at;
+    const int64_t bytes = TakeNumber(lexer_);
+    if (lexer_.ok() && (bytes < 1 || bytes > 128)) {
+      lexer_.Fail(at, "give the bytes of an alignment, 128 at most");
+    }
+    argument_.set_aligned(static_cast<int32_t>(bytes));
   }
 
   // `padded_order(tokens, BLOCK_M)`.

@@ -168,6 +168,40 @@ TEST(ManifestTextTest, FaultsHaveLineAndColumnOfTheManifest) {
               HasSubstr("line 14, column 68: nothing is declared as 'nn'"));
 }
 
+TEST(ManifestTextTest, AFloatBufferSaysWhatItHoldsAndHowItIsAligned) {
+  const auto arguments = [](absl::string_view a, absl::string_view b) {
+    return SpecOfText(absl::StrReplaceAll(kGemmText, {{"a[m, k] float32", a},
+                                                      {"b[n, k] bfloat16", b}}))
+        .arguments;
+  };
+  const auto said = arguments("a[m, k] float32 in [-100, 0.5]",
+                              "b[n, k] bfloat16 normal(-1.5, 10) aligned 16");
+  ASSERT_THAT(said, SizeIs(5));
+  EXPECT_EQ(said[0].values, (FloatValues{.first = -100, .second = 0.5}));
+  EXPECT_EQ(said[0].aligned, 0);
+  EXPECT_EQ(said[1].values, (FloatValues{.kind = FloatValues::Kind::kNormal,
+                                         .first = -1.5,
+                                         .second = 10}));
+  EXPECT_EQ(said[1].aligned, 16);
+  EXPECT_FALSE(SpecOfText(kGemmText).arguments[0].values.has_value());
+  const auto fault = [](absl::string_view a) {
+    return ManifestFaultOf(GemmTextWith("a[m, k] float32", a));
+  };
+  EXPECT_THAT(fault("a[m, k] float32 in [1, 1]"),
+              HasSubstr("values: are uniform from the lower number to the "
+                        "higher one, both below 4e37; these are 1 and 1"));
+  EXPECT_THAT(fault("a[m, k] float32 normal(0, 0)"),
+              HasSubstr("by a deviation above 0"));
+  EXPECT_THAT(fault("a[m, k] int32 in [0, 8]"),
+              HasSubstr("the type is INT32; integers are bounded by below"));
+  EXPECT_THAT(fault("a[m, k] float32 in [x, 8]"),
+              HasSubstr("'x' stands where a number, as in -0.5, belongs"));
+  EXPECT_THAT(fault("a[m, k] float32 aligned 24"),
+              HasSubstr("aligned: is 24; give a power of two"));
+  EXPECT_THAT(fault("a[m, k] float32 aligned 256"),
+              HasSubstr("give the bytes of an alignment, 128 at most"));
+}
+
 TEST(ManifestTextTest, ProtobufsOwnFaultsKeepTheirPlaces) {
   EXPECT_THAT(
       ManifestFaultOf(GemmTextWith("precondition: \"n % 2 == 0\"",

@@ -45,6 +45,19 @@ struct ElementBlocks {
   friend bool operator==(const ElementBlocks&, const ElementBlocks&) = default;
 };
 
+// What a float buffer holds before a launch, where its manifest says so.
+struct FloatValues {
+  enum class Kind : uint8_t {
+    kUniform,  // From `first` to `second`.
+    kNormal,   // Of mean `first` and deviation `second`.
+  };
+  Kind kind = Kind::kUniform;
+  double first = -1;
+  double second = 1;
+
+  friend bool operator==(const FloatValues&, const FloatValues&) = default;
+};
+
 // One argument of the kernel function.
 struct Argument {
   std::string name;
@@ -56,8 +69,13 @@ struct Argument {
   // The value of a scalar, in place of `size`.
   std::optional<double> number;
   // Values of an integer buffer that has values before a launch are 0 to this
-  // less 1; absent: 0 to 7.
+  // less 1; absent: any.
   std::optional<Expression> below;
+  // Values of a float buffer that has values before a launch; absent: uniform
+  // in [-1, 1), and in checked launches also much larger ones.
+  std::optional<FloatValues> values;
+  // Bytes that a buffer's address is a multiple of; 0: of its elements alone.
+  int32_t aligned = 0;
   // What an integer input holds, in place of random values.
   std::optional<ElementBlocks> blocks;
   Zeroed zeroed = Zeroed::kEveryLaunch;  // Of a workspace.

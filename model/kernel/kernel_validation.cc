@@ -275,6 +275,8 @@ class Validator {
     }
     if (argument.below.has_value()) CheckBelow(prefix, argument);
     if (argument.blocks.has_value()) CheckBlocks(prefix, argument);
+    if (argument.values.has_value()) CheckValues(prefix, argument);
+    CheckAlignment(prefix, argument);
   }
 
   void CheckScalar(const std::string& prefix, const Argument& argument) {
@@ -310,6 +312,44 @@ class Validator {
           ": below: it is named as the repeated dimension and holds its "
           "elements; rename it, or remove below");
     }
+  }
+
+  void CheckValues(const std::string& prefix, const Argument& argument) {
+    const FloatValues& values = *argument.values;
+    if (IsInteger(argument.type)) {
+      Add(prefix, ": values: the type is ", ManifestTypeName(argument.type),
+          "; integers are bounded by below");
+    }
+    if (!HoldsValues(argument)) {
+      Add(prefix, ": values: the ", RoleName(argument.role),
+          " has no values before a launch; declare it INPUT or INOUT, or "
+          "remove them");
+    }
+    // All that it may hold fits into a float32.
+    constexpr double kMost = std::numeric_limits<float>::max() / 8;
+    const bool finite =
+        std::abs(values.first) <= kMost && std::abs(values.second) <= kMost;
+    if (values.kind == FloatValues::Kind::kUniform
+            ? !(finite && values.first < values.second)
+            : !(finite && values.second > 0)) {
+      Add(prefix, ": values: ",
+          values.kind == FloatValues::Kind::kUniform
+              ? "are uniform from the lower number to the higher one"
+              : "are around a mean by a deviation above 0",
+          ", both below 4e37; these are ", values.first, " and ",
+          values.second);
+    }
+  }
+
+  void CheckAlignment(const std::string& prefix, const Argument& argument) {
+    const int32_t aligned = argument.aligned;
+    if (aligned == 0 ||
+        (aligned > 0 && aligned <= 128 && (aligned & (aligned - 1)) == 0)) {
+      return;
+    }
+    Add(prefix, ": aligned: is ", aligned,
+        "; give a power of two, 128 at most, as buffers of OpenCL devices have "
+        "no more");
   }
 
   void CheckBlocks(const std::string& argument_prefix,

@@ -119,6 +119,7 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
     argument.size = FoldExpression(argument.size, configuration);
     argument.cold = false;  // Matters of measuring.
     argument.below.reset();
+    argument.values.reset();
     argument.blocks.reset();
   }
   launch.problem_predicates = OpenPredicates(spec, configuration);

@@ -123,6 +123,23 @@ TEST_F(CompileCommandTest, GuardPagesFindAStrayReadThatChangesNothing) {
                             "the beginning of input 'b'"));
 }
 
+// Without guard pages, too: its worker dies of it.
+TEST_F(CompileCommandTest, AVectorThatIsReadAcrossAnInputsEndIsRefused) {
+  options_.kernel_dir = WAVETUNE_SOURCE_DIR "/tests/data/kernels/softmax";
+  options_.all = true;
+  const absl::StatusOr<int> refused = Run();
+  if (absl::IsUnavailable(refused.status()))
+    GTEST_SKIP() << refused.status().message();
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_EQ(*refused, 4) << out_.str();
+  EXPECT_THAT(out_.str(), Not(ContainsRegex("FAULT=0: "))) << out_.str();
+  EXPECT_THAT(out_.str(),
+              ContainsRegex("FAULT=1: wrong result: .*on floats from -128"));
+  EXPECT_THAT(out_.str(),
+              ContainsRegex("FAULT=2: crashed: .*SIGSEGV; it last said: the "
+                            "kernel reads .* past the end of input 'x'"));
+}
+
 // In-out buffers, workspaces, index buffers, grids of two sides: at the edges
 // of each candidate's tiles, between guard pages.
 TEST_F(CompileCommandTest, GuardPagesAreForEveryKindOfBuffer) {

@@ -53,8 +53,8 @@ class CudaCheckBuffer : public CheckBuffer {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CheckBuffer>> CudaCheckMemory::Allocate(
-    const Argument& /*argument*/, size_t bytes) {
-  const Guards guards = GuardsOf(bytes);
+    const Argument& argument, size_t bytes) {
+  const Guards guards = GuardsOf(argument, bytes);
   ASSIGN_OR_RETURN(
       CudaMemory whole,
       AllocateMemory(session_, guards.front + bytes + guards.behind));

@@ -304,6 +304,24 @@ TEST_F(PrepareBatchTest, ABrokenReferenceEndsTheBatchAndExcludesNobody) {
   EXPECT_TRUE(reported_.empty());
 }
 
+// It may have followed one of them out of its buffer.
+TEST_F(PrepareBatchTest, ABrokenReferenceNamesTheIntegersThatNothingBounds) {
+  script_->prepare_errors[kA] = absl::UnimplementedError("it crashed");
+  configurations_ = {kA};
+  kernel_.spec.arguments = {{.name = "table", .type = ElementType::kInt32},
+                            {.name = "slots",
+                             .type = ElementType::kInt64,
+                             .below = Expression::Constant(8)},
+                            {.name = "y",
+                             .role = ArgumentRole::kOutput,
+                             .type = ElementType::kInt32}};
+  const absl::Status status = Run({&first_});
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("it crashed (nothing bounds the integers of 'table', "
+                        "so all of their bits are random"));
+}
+
 TEST_F(PrepareBatchTest, StopsWhenCancelled) {
   cancel_after_ = 1;
   EXPECT_EQ(Run({&first_}).code(), absl::StatusCode::kCancelled);

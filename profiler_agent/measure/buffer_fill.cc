@@ -13,7 +13,7 @@ absl::Status BufferFill::Fill(size_t bytes, size_t size,
   const bool is_written = argument_.role == ArgumentRole::kInOut;
   if (filled_ && below_ == below && !is_written) return absl::OkStatus();
   if (!filled_ || below_ != below) {
-    pattern_ = ValuePattern(argument_.type, below, size, seed_);
+    pattern_ = ValuePattern(argument_, below, size, seed_);
   }
   filled_ = true;
   below_ = below;

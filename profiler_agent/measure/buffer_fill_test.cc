@@ -57,7 +57,7 @@ TEST_F(BufferFillTest, WritesValuesOnceIntoAllOfAnInput) {
   BufferFill fill(Of(ArgumentRole::kInput), 7);
   EXPECT_THAT(Fill(fill, 64), ElementsAre(Pair("values", kSize)));
   EXPECT_EQ(pattern_,
-            ValuePattern(ElementType::kInt32, std::nullopt, kSize, 7));
+            ValuePattern(Of(ArgumentRole::kInput), std::nullopt, kSize, 7));
   EXPECT_THAT(Fill(fill, 64), IsEmpty());
   EXPECT_THAT(Fill(fill, 128), IsEmpty());
 }
@@ -65,14 +65,14 @@ TEST_F(BufferFillTest, WritesValuesOnceIntoAllOfAnInput) {
 TEST_F(BufferFillTest, WritesAgainWhereBoundOrMemoryAreOthers) {
   BufferFill fill(Of(ArgumentRole::kInput), 7);
   Fill(fill, 64, 5);
-  EXPECT_EQ(pattern_, ValuePattern(ElementType::kInt32, 5, kSize, 7));
+  EXPECT_EQ(pattern_, ValuePattern(Of(ArgumentRole::kInput), 5, kSize, 7));
   EXPECT_THAT(Fill(fill, 64, 9), ElementsAre(Pair("values", kSize)));
-  EXPECT_EQ(pattern_, ValuePattern(ElementType::kInt32, 9, kSize, 7));
+  EXPECT_EQ(pattern_, ValuePattern(Of(ArgumentRole::kInput), 9, kSize, 7));
   EXPECT_THAT(Fill(fill, 64, 9), IsEmpty());
   fill.Forget();
   EXPECT_THAT(Fill(fill, 64, 9, 2 * kSize),
               ElementsAre(Pair("values", 2 * kSize)));
-  EXPECT_EQ(pattern_, ValuePattern(ElementType::kInt32, 9, 2 * kSize, 7));
+  EXPECT_EQ(pattern_, ValuePattern(Of(ArgumentRole::kInput), 9, 2 * kSize, 7));
 }
 
 TEST_F(BufferFillTest, FillsWhatKernelsWriteAgainEachTime) {

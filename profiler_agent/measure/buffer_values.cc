@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -23,9 +24,20 @@ class SplitMix {
   explicit SplitMix(uint64_t seed) : state_(seed) {}
   uint64_t Next() { return SplitMixHash(state_ += 0x9e3779b97f4a7c15u); }
   // In [-1, 1), a multiple of 2^-23: exact in float.
-  float NextFloat() {
-    return static_cast<float>(static_cast<int64_t>(Next() >> 40) - (1 << 23)) *
-           0x1p-23f;
+  double NextUniform() {
+    return static_cast<double>(static_cast<int64_t>(Next() >> 40) - (1 << 23)) *
+           0x1p-23;
+  }
+  // Of mean 0 and deviation 1, in (-6, 6): a sum of twelve uniform numbers,
+  // since no library's logarithm is the same everywhere.
+  double NextNormal() {
+    int64_t sum = 0;
+    for (int words = 0; words < 3; ++words) {
+      for (uint64_t bits = Next(), i = 0; i < 4; ++i, bits >>= 16) {
+        sum += static_cast<int64_t>(bits & 0xffff);
+      }
+    }
+    return static_cast<double>(sum - 6 * 0xffff) * 0x1p-16;
   }
 
  private:
@@ -79,24 +91,61 @@ std::string Integers(ElementType type, size_t elements, Make make) {
   return GenerateValues<int64_t>(elements, make);
 }
 
+// Returns the float `make()` for every element, in the float type `type`.
+template <typename Make>
+std::string Floats(ElementType type, size_t elements, Make make) {
+  if (type == ElementType::kFloat32) {
+    return GenerateValues<float>(
+        elements, [&](size_t) { return static_cast<float>(make()); });
+  }
+  return GenerateValues<uint16_t>(
+      elements, [&](size_t) { return ToBfloat16(static_cast<float>(make())); });
+}
+
 }  // namespace
 
-std::string RandomValues(ElementType type, size_t elements, uint64_t seed) {
+std::string RandomValues(const Argument& argument, size_t elements,
+                         uint64_t seed, double scale) {
   SplitMix random(seed);
-  switch (type) {
-    case ElementType::kFloat32:
-      return GenerateValues<float>(elements,
-                                   [&](size_t) { return random.NextFloat(); });
-    case ElementType::kBfloat16:
-      return GenerateValues<uint16_t>(
-          elements, [&](size_t) { return ToBfloat16(random.NextFloat()); });
-    case ElementType::kInt32:
-    case ElementType::kInt64:
-      break;
+  if (IsInteger(argument.type)) {
+    return Integers(argument.type, elements, [&](size_t) {
+      return static_cast<int64_t>(random.Next());
+    });
   }
-  return Integers(type, elements, [&](size_t) {
-    return static_cast<int64_t>(random.Next() >> 61);
-  });
+  if (!argument.values.has_value()) {
+    return Floats(argument.type, elements,
+                  [&] { return scale * random.NextUniform(); });
+  }
+  // std::fma: no compiler rounds it otherwise.
+  const double first = argument.values->first;
+  const double second = argument.values->second;
+  if (argument.values->kind == FloatValues::Kind::kNormal) {
+    return Floats(argument.type, elements,
+                  [&] { return std::fma(second, random.NextNormal(), first); });
+  }
+  const double middle = (first + second) / 2;
+  const double half = (second - first) / 2;
+  return Floats(argument.type, elements,
+                [&] { return std::fma(half, random.NextUniform(), middle); });
+}
+
+bool IsScaled(const Argument& argument) {
+  return HoldsValues(argument) && !IsInteger(argument.type) &&
+         !argument.values.has_value();
+}
+
+double MostMagnitude(const Argument& argument, std::optional<int64_t> below) {
+  if (IsInteger(argument.type)) {
+    return std::max(1.0, below.has_value() ? static_cast<double>(*below)
+                         : argument.type == ElementType::kInt32 ? 0x1p31
+                                                                : 0x1p63);
+  }
+  if (!argument.values.has_value()) return 1;
+  const double first = std::abs(argument.values->first);
+  const double second = std::abs(argument.values->second);
+  return std::max(1.0, argument.values->kind == FloatValues::Kind::kNormal
+                           ? first + 6 * second
+                           : std::max(first, second));
 }
 
 std::string IndexValues(ElementType type, size_t elements, int64_t below,
@@ -131,7 +180,7 @@ bool FollowsElements(const KernelSpec& spec, const Argument& argument) {
 std::string InputValues(const KernelSpec& spec, const Argument& argument,
                         const Problem& problem,
                         const Configuration& configuration, size_t elements,
-                        uint64_t seed) {
+                        uint64_t seed, double scale) {
   if (spec.RepeatedDimensionOf(argument) >= 0) {
     return Integers(argument.type, elements, [&](size_t i) {
       return i < problem.repeated.size() ? problem.repeated[i] : int64_t{0};
@@ -146,15 +195,15 @@ std::string InputValues(const KernelSpec& spec, const Argument& argument,
   if (const auto below = BelowOf(argument, problem, configuration)) {
     return IndexValues(argument.type, elements, *below, seed);
   }
-  return RandomValues(argument.type, elements, seed);
+  return RandomValues(argument, elements, seed, scale);
 }
 
-std::string ValuePattern(ElementType type, std::optional<int64_t> below,
+std::string ValuePattern(const Argument& argument, std::optional<int64_t> below,
                          size_t bytes, uint64_t seed) {
   const size_t elements =
-      std::min(kPatternElements, bytes / ElementBytes(type));
-  return below.has_value() ? IndexValues(type, elements, *below, seed)
-                           : RandomValues(type, elements, seed);
+      std::min(kPatternElements, bytes / ElementBytes(argument.type));
+  return below.has_value() ? IndexValues(argument.type, elements, *below, seed)
+                           : RandomValues(argument, elements, seed);
 }
 
 absl::StatusOr<size_t> BufferBytes(const Argument& argument,

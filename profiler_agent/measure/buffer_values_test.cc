@@ -26,7 +26,7 @@ constexpr ElementType kTypes[] = {ElementType::kFloat32, ElementType::kInt32,
 
 TEST(BufferValuesTest, RandomFloatsFillTheirRange) {
   const auto values =
-      Elements<float>(RandomValues(ElementType::kFloat32, 10000, 1));
+      Elements<float>(RandomValues({.type = ElementType::kFloat32}, 10000, 1));
   double sum = 0;
   for (const float value : values) {
     EXPECT_GE(value, -1);
@@ -38,10 +38,48 @@ TEST(BufferValuesTest, RandomFloatsFillTheirRange) {
 
 TEST(BufferValuesTest, EqualSeedsGiveEqualBytesAndOthersDoNot) {
   for (const ElementType type : kTypes) {
-    EXPECT_EQ(RandomValues(type, 100, 7), RandomValues(type, 100, 7));
-    EXPECT_NE(RandomValues(type, 100, 7), RandomValues(type, 100, 8));
-    EXPECT_EQ(RandomValues(type, 100, 7).size(), 100 * ElementBytes(type));
+    const Argument argument{.type = type};
+    EXPECT_EQ(RandomValues(argument, 100, 7), RandomValues(argument, 100, 7));
+    EXPECT_NE(RandomValues(argument, 100, 7), RandomValues(argument, 100, 8));
+    EXPECT_EQ(RandomValues(argument, 100, 7).size(), 100 * ElementBytes(type));
   }
+}
+
+TEST(BufferValuesTest, AnIntegerThatNothingBoundsHasAnyBits) {
+  uint32_t ones = 0;
+  uint32_t zeros = 0;
+  for (const uint32_t value : Elements<uint32_t>(
+           RandomValues({.type = ElementType::kInt32}, 100, 1))) {
+    ones |= value;
+    zeros |= ~value;
+  }
+  EXPECT_EQ(ones & zeros, 0xffffffffu);
+}
+
+TEST(BufferValuesTest, FloatsAreAsTheirArgumentDeclaresThem) {
+  const auto of = [](FloatValues values, double scale) {
+    const Argument argument{.type = ElementType::kFloat32, .values = values};
+    return Elements<float>(RandomValues(argument, 10000, 1, scale));
+  };
+  const auto mean = [](const std::vector<float>& values, double around,
+                       int power) {
+    double sum = 0;
+    for (const float value : values) sum += std::pow(value - around, power);
+    return sum / static_cast<double>(values.size());
+  };
+  const auto uniform = of({.first = 10, .second = 30}, 128);
+  EXPECT_EQ(uniform, of({.first = 10, .second = 30}, 1));
+  for (const float value : uniform) {
+    EXPECT_GE(value, 10);
+    EXPECT_LE(value, 30);
+  }
+  EXPECT_NEAR(mean(uniform, 0, 1), 20, 0.5);
+  const auto normal =
+      of({.kind = FloatValues::Kind::kNormal, .first = -5, .second = 2}, 128);
+  EXPECT_NEAR(mean(normal, 0, 1), -5, 0.1);
+  EXPECT_NEAR(mean(normal, -5, 2), 4, 0.2);
+  EXPECT_NEAR(mean(normal, -5, 4), 46, 6);  // As far out as normal ones.
+  for (const float value : normal) EXPECT_LE(std::abs(value + 5), 12);
 }
 
 TEST(BufferValuesTest, AnInputNamedAsTheRepeatedDimensionHoldsItsElements) {

@@ -1,6 +1,7 @@
 #include "profiler_agent/measure/check_inputs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -84,7 +85,7 @@ Mirroring PlanMirroring(const KernelSpec& spec, size_t argument,
   Mirroring plan;
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     const Argument& other = spec.arguments[i];
-    if (!HoldsValues(other) || !IsFloat(other.type)) continue;
+    if (!IsScaled(other)) continue;
     if (!first_float.has_value()) first_float = i;
     const std::optional<LoopAxis> axis =
         loop < 0 ? std::nullopt : FindAxis(spec, other, problem, loop);
@@ -120,13 +121,19 @@ float CancellingValue(const Mirroring& plan, size_t index, uint64_t seed) {
 
 }  // namespace
 
+bool HasDataOf(const KernelSpec& spec, CheckData data) {
+  return data == CheckData::kRandom ||
+         std::any_of(spec.arguments.begin(), spec.arguments.end(), IsScaled);
+}
+
 std::string CheckInput(const KernelSpec& spec, size_t argument,
                        const Problem& problem,
                        const Configuration& configuration, size_t elements,
                        CheckData data, uint64_t seed) {
   const Argument& input = spec.arguments[argument];
-  if (data == CheckData::kRandom || !IsFloat(input.type)) {
-    return InputValues(spec, input, problem, configuration, elements, seed);
+  if (data != CheckData::kCancelling || !IsScaled(input)) {
+    return InputValues(spec, input, problem, configuration, elements, seed,
+                       data == CheckData::kLarge ? kLargeScale : 1);
   }
   const Mirroring plan = PlanMirroring(spec, argument, problem, elements);
   if (input.type == ElementType::kFloat32) {
@@ -146,6 +153,36 @@ std::string Magnitudes(ElementType type, std::string content) {
     content[i] = static_cast<char>(content[i] & 0x7f);
   }
   return content;
+}
+
+std::string Nudged(ElementType type, std::string content, double share,
+                   uint64_t seed) {
+  if (!IsFloat(type)) return content;
+  // In [-1, 1).
+  const auto direction = [seed](size_t i) {
+    const uint64_t hash =
+        SplitMixHash((i + 1) * 0x9e3779b97f4a7c15u ^ (seed + 1));
+    return static_cast<double>(static_cast<int64_t>(hash >> 11)) * 0x1p-52 - 1;
+  };
+  const auto moved = [&](size_t i, float value) {
+    const double least = type == ElementType::kBfloat16 ? 0x1p-8 : 0;
+    return static_cast<float>(value *
+                              (1 + std::max(share, least) * direction(i)));
+  };
+  if (type == ElementType::kFloat32) {
+    return GenerateValues<float>(content.size() / sizeof(float), [&](size_t i) {
+      float value = 0;
+      std::memcpy(&value, content.data() + i * sizeof(value), sizeof(value));
+      return moved(i, value);
+    });
+  }
+  return GenerateValues<uint16_t>(
+      content.size() / sizeof(uint16_t), [&](size_t i) {
+        uint16_t bits = 0;
+        std::memcpy(&bits, content.data() + i * sizeof(bits), sizeof(bits));
+        return ToBfloat16(
+            moved(i, std::bit_cast<float>(static_cast<uint32_t>(bits) << 16)));
+      });
 }
 
 }  // namespace wavetune

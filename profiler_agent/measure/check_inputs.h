@@ -20,9 +20,16 @@ namespace wavetune {
 
 struct KernelSpec;
 
+// e^88.7 is the largest power in fp32, and its half is met often.
+inline constexpr double kLargeScale = 128;
+
 enum class CheckData : uint8_t {
-  // Floats uniform in [-1, 1), as InputValues.
+  // As InputValues.
   kRandom,
+  // The same, but floats whose manifest does not say what they hold are
+  // kLargeScale times as large: exponentials, squares and differences of what
+  // is large overflow, or lose their digits, where a kernel lets them.
+  kLarge,
   // Multiples of 1/8 in [-1, 1] without 0. Along the loop's dimension the
   // second half mirrors the first; in the first input that has this dimension
   // it also has the other sign. So each half of a sum of products is large, and
@@ -33,11 +40,16 @@ enum class CheckData : uint8_t {
   kCancelling,
 };
 
+// Whether some input holds other values as `data` than as kRandom: floats whose
+// manifest says what they hold never do.
+bool HasDataOf(const KernelSpec& spec, CheckData data);
+
 // Returns the content of argument number `argument`, which holds values before
-// a launch, of `elements` elements. Integers are as InputValues. A buffer is
-// taken for row-major in the order in which its manifest multiplies dimensions;
-// where the loop's dimension is no such factor of any input, the whole of the
-// first one is mirrored. Equal seeds give equal bytes on every machine.
+// a launch, of `elements` elements. Integers, and floats whose manifest says
+// what they hold, are as InputValues. A buffer is taken for row-major in the
+// order in which its manifest multiplies dimensions; where the loop's dimension
+// is no such factor of any input, the whole of the first one is mirrored. Equal
+// seeds give equal bytes on every machine.
 std::string CheckInput(const KernelSpec& spec, size_t argument,
                        const Problem& problem,
                        const Configuration& configuration, size_t elements,
@@ -45,6 +57,11 @@ std::string CheckInput(const KernelSpec& spec, size_t argument,
 
 // Returns `content` with the sign of every float taken away.
 std::string Magnitudes(ElementType type, std::string content);
+
+// Returns `content` with every float moved by up to `share` of itself, at
+// random, and by half a step of a bfloat16 at least. Integers stay.
+std::string Nudged(ElementType type, std::string content, double share,
+                   uint64_t seed);
 
 }  // namespace wavetune
 

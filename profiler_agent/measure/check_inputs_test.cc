@@ -1,5 +1,6 @@
 #include "profiler_agent/measure/check_inputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -83,6 +84,48 @@ TEST_F(CancellingInputsTest, RandomOnesAndIntegersAreAsEver) {
   spec_.arguments[0].type = ElementType::kInt32;
   EXPECT_EQ(CheckInput(spec_, 0, problem_, {}, 8, CheckData::kRandom, 1),
             CheckInput(spec_, 0, problem_, {}, 8, CheckData::kCancelling, 1));
+}
+
+// Whoever says what an input holds says so of all data.
+TEST_F(CancellingInputsTest, FloatsOfDeclaredValuesAreTheSameOnAllData) {
+  const auto input = [&](CheckData data) {
+    return Elements(CheckInput(spec_, 0, problem_, {}, 600, data, 1));
+  };
+  const std::vector<float> random = input(CheckData::kRandom);
+  std::vector<float> large = input(CheckData::kLarge);
+  for (float& value : large) value /= 128;
+  EXPECT_EQ(large, random);
+  EXPECT_TRUE(HasDataOf(spec_, CheckData::kLarge));
+  for (Argument& argument : spec_.arguments) {
+    argument.values = FloatValues{.first = 2, .second = 3};
+  }
+  EXPECT_EQ(input(CheckData::kLarge), input(CheckData::kRandom));
+  EXPECT_EQ(input(CheckData::kCancelling), input(CheckData::kRandom));
+  EXPECT_FALSE(HasDataOf(spec_, CheckData::kLarge));
+  EXPECT_FALSE(HasDataOf(spec_, CheckData::kCancelling));
+  EXPECT_TRUE(HasDataOf(spec_, CheckData::kRandom));
+}
+
+TEST(NudgedTest, MovesEveryFloatByAShareOfItselfAtMost) {
+  const std::vector<float> values(1000, -8.0f);
+  std::string bytes(values.size() * 4, '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  double furthest = 0;
+  for (const float value :
+       Elements(Nudged(ElementType::kFloat32, bytes, 1e-3, 7))) {
+    EXPECT_NE(value, -8);
+    furthest = std::max<double>(furthest, std::abs(value + 8));
+  }
+  EXPECT_LE(furthest, 8e-3 + 1e-6);
+  EXPECT_GT(furthest, 6e-3);
+  EXPECT_EQ(Nudged(ElementType::kInt32, bytes, 1e-3, 7), bytes);
+  // Of a bfloat16 the next one, or none.
+  std::string halves(2000, '\0');
+  for (size_t i = 0; i < halves.size(); i += 2) {
+    const uint16_t eight = ToBfloat16(8);
+    std::memcpy(halves.data() + i, &eight, 2);
+  }
+  EXPECT_NE(Nudged(ElementType::kBfloat16, halves, 1e-5, 7), halves);
 }
 
 TEST(MagnitudesTest, TakeTheSignOfFloatsAway) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -104,6 +105,37 @@ std::vector<double> Values(absl::string_view bytes) {
   return values;
 }
 
+std::vector<double> ValuesOf(ElementType type, absl::string_view bytes) {
+  return WithType(type,
+                  [&](auto stored) { return Values<decltype(stored)>(bytes); });
+}
+
+// Returns the magnitudes of the elements; of what is added to `before`, where
+// there is something.
+std::vector<double> SizesOf(ElementType type, std::vector<double> values,
+                            absl::string_view before) {
+  const std::vector<double> began = ValuesOf(type, before);
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = std::abs(values[i] - (began.empty() ? 0 : began[i]));
+  }
+  return values;
+}
+
+// Returns how far apart an element is. Integers of 64 bits that differ may be
+// one double.
+template <typename Type>
+double Apart(absl::string_view a, absl::string_view b, size_t index) {
+  const double apart =
+      std::abs(Element<Type>(a, index) - Element<Type>(b, index));
+  if constexpr (std::is_same_v<Type, Int64>) {
+    constexpr size_t kBytes = sizeof(typename Type::Stored);
+    const bool equal =
+        a.substr(index * kBytes, kBytes) == b.substr(index * kBytes, kBytes);
+    return equal ? 0 : std::max(apart, 1.0);
+  }
+  return apart;
+}
+
 // Where and how an output is wrong.
 struct Difference {
   double norm = 0;
@@ -118,10 +150,9 @@ Difference Compare(const ExpectedOutput& expected, absl::string_view out,
   Difference difference;
   double sum = 0;
   for (size_t i = 0; i < expected.limits.size(); ++i) {
-    const double off =
-        Element<Type>(out, i) - Element<Type>(expected.content, i);
+    const double off = Apart<Type>(out, expected.content, i);
     sum += off * off;
-    if (std::abs(off) <= factor * expected.limits[i]) continue;  // Not NaN.
+    if (off <= factor * expected.limits[i]) continue;  // Not NaN.
     if (difference.wrong++ == 0) difference.first = i;
   }
   difference.norm = std::sqrt(sum);
@@ -143,8 +174,8 @@ std::string Explain(double is, double should_be) {
 ExpectedOutput ExpectedFrom(ElementType type, std::string content,
                             absl::string_view magnitudes,
                             const ComparisonRule& rule) {
-  const std::vector<double> values = WithType(
-      type, [&](auto stored) { return Values<decltype(stored)>(content); });
+  const std::vector<double> values = ValuesOf(type, content);
+  const std::vector<double> sizes = SizesOf(type, values, rule.before);
   const std::vector<double> terms =
       Terms(type, magnitudes, rule.most_magnitude);
   const double count = std::max<double>(1, static_cast<double>(values.size()));
@@ -155,10 +186,11 @@ ExpectedOutput ExpectedFrom(ElementType type, std::string content,
   expected.norm = Norm(values);
   const double terms_norm = Norm(terms);
   // Where the reference is 0 throughout, the tolerance is absolute.
-  const double rms = expected.norm == 0 ? 1 : expected.norm / root;
+  const double sizes_norm = Norm(sizes);
+  const double rms = sizes_norm == 0 ? 1 : sizes_norm / root;
   double largest = 0;
   for (size_t i = 0; i < values.size(); ++i) {
-    const double own = std::abs(values[i]);
+    const double own = sizes[i];
     largest = std::max(largest, own);
     const double share =
         terms_norm == 0 ? 1 : std::max(1.0, terms[i] * root / terms_norm);
@@ -168,8 +200,41 @@ ExpectedOutput ExpectedFrom(ElementType type, std::string content,
                            step * own + sum_error * terms[i]));
   }
   expected.norm_limit =
-      rule.relative_tolerance * (expected.norm == 0 ? 1 : expected.norm) +
+      rule.relative_tolerance * (sizes_norm == 0 ? 1 : sizes_norm) +
       step * largest + sum_error * terms_norm;
+  expected.content = std::move(content);
+  return expected;
+}
+
+ExpectedOutput ExpectedNear(ElementType type, std::string content,
+                            absl::string_view nudged, double relative_tolerance,
+                            absl::string_view before) {
+  const std::vector<double> values = ValuesOf(type, content);
+  const std::vector<double> sizes = SizesOf(type, values, before);
+  std::vector<double> moved = ValuesOf(type, nudged);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    moved[i] = std::abs(moved[i] - values[i]);
+  }
+  const double root =
+      std::sqrt(std::max<double>(1, static_cast<double>(values.size())));
+  const double step = StepOf(type);
+  const double moved_norm = Norm(moved);
+  const double sizes_norm = Norm(sizes);
+  ExpectedOutput expected;
+  expected.norm = Norm(values);
+  const double rms = sizes_norm == 0 ? 1 : sizes_norm / root;
+  double largest = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    largest = std::max(largest, sizes[i]);
+    expected.limits.push_back(
+        static_cast<float>(kElementToleranceFactor *
+                               (relative_tolerance * std::max(sizes[i], rms) +
+                                std::max(moved[i], moved_norm / root)) +
+                           step * sizes[i]));
+  }
+  expected.norm_limit =
+      relative_tolerance * (sizes_norm == 0 ? 1 : sizes_norm) + step * largest +
+      kElementToleranceFactor * moved_norm;
   expected.content = std::move(content);
   return expected;
 }
@@ -200,7 +265,10 @@ absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,
         "output '", argument.name, "' at ", FormatProblem(spec, problem), ": ",
         where, "; relative error ",
         difference.norm / (expected.norm == 0 ? 1 : expected.norm),
-        ", tolerance ", spec.correctness->relative_tolerance));
+        expected.norm_limit == 0
+            ? ", and integers that come of integers are compared exactly"
+            : absl::StrCat(", tolerance ",
+                           spec.correctness->relative_tolerance)));
   });
 }
 

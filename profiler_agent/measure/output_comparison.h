@@ -46,12 +46,15 @@ struct ExpectedOutput {
 };
 
 struct ComparisonRule {
-  double relative_tolerance = 0;
+  double relative_tolerance = 0;  // 0: integers are equal, or wrong.
   // The share of the sum of an element's terms' magnitudes that sums in fp32
   // may lose.
   double sum_error = 0;
   // No element's terms sum up to more.
   double most_magnitude = 0;
+  // What integers held before, where the launch adds to them: their size is
+  // what was added. Empty: nothing.
+  absl::string_view before = {};
 };
 
 // Returns the expected output. `magnitudes` are the reference's results for the
@@ -60,6 +63,15 @@ struct ComparisonRule {
 ExpectedOutput ExpectedFrom(ElementType type, std::string content,
                             absl::string_view magnitudes,
                             const ComparisonRule& rule);
+
+// Returns the expected output where the reference is no sum, or its terms'
+// sizes say little: beside the tolerance an element may be off by 8 times what
+// it, or the root mean square of all, moved when the inputs were moved a
+// little. `nudged` are the reference's results for these, `before` as in
+// ComparisonRule. All are finite, sizes equal.
+ExpectedOutput ExpectedNear(ElementType type, std::string content,
+                            absl::string_view nudged, double relative_tolerance,
+                            absl::string_view before = {});
 
 // Compares an output with what is expected; equal sizes. Errors: DATA_LOSS
 // naming the output, where it is first wrong, how many elements are, and both

@@ -71,7 +71,7 @@ class CompareOutputTest : public ::testing::Test {
 TEST_F(CompareOutputTest, PoisonNeverPasses) {
   for (const ElementType type : kComparedTypes) {
     argument_.type = type;
-    const std::string reference = RandomValues(type, 100, 7);
+    const std::string reference = RandomValues({.type = type}, 100, 7);
     EXPECT_TRUE(Compare(reference, reference).ok());
     EXPECT_EQ(Compare(reference, PoisonValues(type, 100)).code(),
               absl::StatusCode::kDataLoss);
@@ -103,7 +103,8 @@ TEST_F(CompareOutputTest, SaysRowAndColumnAndBothValues) {
 TEST_F(CompareOutputTest, IntegersOfToleranceZeroAreExact) {
   argument_.type = ElementType::kInt32;
   spec_.correctness->relative_tolerance = 0;
-  const std::string reference = RandomValues(ElementType::kInt32, 100, 7);
+  const std::string reference =
+      RandomValues({.type = ElementType::kInt32}, 100, 7);
   std::string other = reference;
   other[0] = static_cast<char>(other[0] + 1);
   EXPECT_TRUE(Compare(reference, reference).ok());
@@ -141,7 +142,8 @@ TEST_F(CompareOutputTest, MagnitudesThatOverflowAllowNothingMore) {
 TEST_F(CompareOutputTest, AnErrorOfTheNormsSizePassesInEveryElement) {
   spec_.correctness->relative_tolerance = 2e-3;
   problem_.extents = {1000, 1000};
-  const std::string random = RandomValues(ElementType::kFloat32, 14'000'000, 3);
+  const std::string random =
+      RandomValues({.type = ElementType::kFloat32}, 14'000'000, 3);
   std::vector<float> uniform(14'000'000);
   std::memcpy(uniform.data(), random.data(), random.size());
   std::vector<float> reference(1'000'000);

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/log.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/candidate_failure.h"
@@ -225,12 +227,34 @@ bool TakeLoss(Worker& worker, size_t index, const absl::Status& status,
   return go_on;
 }
 
+// Names the inputs whose integers are any, where a reference is broken: it may
+// have followed one.
+absl::Status WithUnbounded(const absl::Status& status, const KernelSpec& spec) {
+  std::vector<std::string> names;
+  for (const Argument& argument : spec.arguments) {
+    if (HoldsValues(argument) && IsInteger(argument.type) &&
+        !argument.below.has_value() && !argument.blocks.has_value() &&
+        spec.RepeatedDimensionOf(argument) < 0) {
+      names.push_back(absl::StrCat("'", argument.name, "'"));
+    }
+  }
+  if (names.empty()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(), " (nothing bounds the integers of ",
+                   absl::StrJoin(names, ", "),
+                   ", so all of their bits are random: where a kernel indexes "
+                   "or counts by them, say so in the manifest, as in \"int32 "
+                   "below 8\")"));
+}
+
 // Deals with a failure that is not, or not clearly, the candidate's. Returns
 // whether the worker can go on.
 bool TakeFailure(Worker& worker, bool alone, size_t index,
-                 const absl::Status& status, Progress& progress) {
+                 const absl::Status& status, const KernelSpec& spec,
+                 Progress& progress) {
   if (IsReferenceBroken(status)) {
-    progress.Abort(status);
+    progress.Abort(WithUnbounded(status, spec));
     return false;
   }
   if (IsDeviceLost(status)) return TakeLoss(worker, index, status, progress);
@@ -281,7 +305,10 @@ void PrepareOn(Worker& worker, bool alone, const PrepareBatch& batch,
         PrepareOne(device, batch, batch.configurations[*index]);
     const absl::Status& status = candidate.status();
     if (IsReferenceBroken(status) || IsDeviceLost(status) || MayPass(status)) {
-      if (!TakeFailure(worker, alone, *index, status, progress)) return;
+      if (!TakeFailure(worker, alone, *index, status, batch.kernel.spec,
+                       progress)) {
+        return;
+      }
       continue;
     }
     worker.proven = true;

@@ -27,7 +27,7 @@ struct CheckedArgument {
 struct ResultChecker::Entry {
   // By argument; empty where the reference says nothing of such data.
   std::map<size_t, ExpectedOutput> expected;
-  std::vector<BufferSet> buffers;  // By candidate memory.
+  std::vector<BufferSet> buffers;  // By memory.
   bool was_used = false;           // A candidate ran on it.
   size_t bytes = 0;
   uint64_t last_use = 0;
@@ -36,15 +36,15 @@ struct ResultChecker::Entry {
 namespace {
 
 // Outputs left alone after the first launch, or a race, show in three.
-constexpr int kLaunchesOnRandom = 3;
-constexpr int kLaunchesOnCancelling = 1;
+constexpr int kLaunches = 3;
 // On the other poison: an integer that is left alone may be right on the usual
 // one.
-constexpr int kLaunchOnOtherPoison = kLaunchesOnRandom - 1;
+constexpr int kLaunchOnOtherPoison = 1;
 
 // Outputs with more elements are checked on random data alone: references are
-// slow, and how sums are split does not depend on the number of outputs.
-constexpr int64_t kMostCancellingElements = int64_t{1} << 20;
+// slow, and neither how sums are split nor what overflows depends on the number
+// of outputs.
+constexpr int64_t kMostElementsOnOtherData = int64_t{1} << 20;
 
 // What sums in fp32 lose, relative to the sum of the magnitudes of the terms.
 // Of random terms two epsilons: seven standard deviations of a sum one after
@@ -55,7 +55,8 @@ constexpr double kSumErrorOnRandom = 0x1p-22;
 constexpr double kSumErrorOnCancelling = 0x1p-17;
 
 double SumError(CheckData data) {
-  return data == CheckData::kRandom ? kSumErrorOnRandom : kSumErrorOnCancelling;
+  return data == CheckData::kCancelling ? kSumErrorOnCancelling
+                                        : kSumErrorOnRandom;
 }
 
 bool IsInput(const KernelSpec& spec, size_t argument) {
@@ -105,7 +106,7 @@ absl::StatusOr<BufferSet> MakeBuffers(const CheckTask& task, CheckData data,
     if (argument.role == ArgumentRole::kScalar) continue;
     ASSIGN_OR_RETURN(const size_t bytes,
                      BufferBytes(argument, task.problem, task.configuration));
-    CheckedArgument checked{.guards = memory.GuardsOf(bytes)};
+    CheckedArgument checked{.guards = memory.GuardsOf(argument, bytes)};
     checked.initial =
         Guarded(argument.type, checked.guards, ContentOf(task, data, i, bytes));
     ASSIGN_OR_RETURN(checked.buffer, memory.Allocate(argument, bytes));
@@ -192,18 +193,19 @@ absl::StatusOr<std::map<size_t, std::string>> RunReference(
   return LaunchReference(task, buffers);
 }
 
-// Returns what the reference computes from the magnitudes of its inputs, which
-// are put back.
-absl::StatusOr<std::map<size_t, std::string>> RunOnMagnitudes(
-    const CheckTask& task, const BufferSet& buffers) {
+// Returns what the reference computes from inputs that `change` was made to,
+// which are put back.
+template <typename Change>
+absl::StatusOr<std::map<size_t, std::string>> RunOnChanged(
+    const CheckTask& task, const BufferSet& buffers, Change change) {
   RETURN_IF_ERROR(PutBack(task.spec, buffers, IntegerPoison::kUsual));
   for (const auto& [i, checked] : buffers) {
     if (!HoldsValues(task.spec.arguments[i])) continue;
     const ElementType type = task.spec.arguments[i].type;
-    RETURN_IF_ERROR(checked.buffer->Write(
-        Guarded(type, checked.guards,
-                Magnitudes(type, std::string(WithoutGuards(
-                                     checked.guards, checked.initial))))));
+    RETURN_IF_ERROR(checked.buffer->Write(Guarded(
+        type, checked.guards,
+        change(i, type,
+               std::string(WithoutGuards(checked.guards, checked.initial))))));
   }
   ASSIGN_OR_RETURN(auto outputs, LaunchReference(task, buffers));
   for (const auto& [i, checked] : buffers) {
@@ -250,25 +252,54 @@ absl::Status CheckIntegersWritten(
   return absl::OkStatus();
 }
 
-// No sum has more terms than an input has elements, none larger than 1.
-double MostMagnitude(const KernelSpec& spec, const BufferSet& buffers) {
+// No sum has more terms than an input has elements, none larger than a product
+// of squares of the inputs' largest values.
+double MostMagnitudeOf(const CheckTask& task, const BufferSet& buffers) {
   size_t most = 1;
+  double largest = 1;
   for (const auto& [i, checked] : buffers) {
-    if (!HoldsValues(spec.arguments[i])) continue;
+    const Argument& argument = task.spec.arguments[i];
+    if (!HoldsValues(argument)) continue;
     most =
         std::max(most, WithoutGuards(checked.guards, checked.initial).size() /
-                           ElementBytes(spec.arguments[i].type));
+                           ElementBytes(argument.type));
+    const double own = MostMagnitude(
+        argument, BelowOf(argument, task.problem, task.configuration));
+    largest *= own * own;
   }
-  return static_cast<double>(most);
+  return static_cast<double>(most) * largest;
 }
 
-bool TakesCancelling(const CheckTask& task) {
-  if (!task.on_cancelling) return false;
+// Integers of integers alone: no kernel rounds.
+bool IsExact(const KernelSpec& spec, const Argument& output) {
+  return IsInteger(output.type) &&
+         std::all_of(spec.arguments.begin(), spec.arguments.end(),
+                     [](const Argument& argument) {
+                       return argument.role == ArgumentRole::kOutput ||
+                              argument.role == ArgumentRole::kWorkspace ||
+                              IsInteger(argument.type);
+                     });
+}
+
+// Returns what an in-out buffer of integers begins with; nothing of others.
+absl::string_view BeganWith(const KernelSpec& spec, const BufferSet& buffers,
+                            size_t argument) {
+  const Argument& declared = spec.arguments[argument];
+  if (declared.role != ArgumentRole::kInOut || !IsInteger(declared.type)) {
+    return "";
+  }
+  const CheckedArgument& checked = buffers.at(argument);
+  return WithoutGuards(checked.guards, checked.initial);
+}
+
+// Whether candidates are also checked on data that is not random.
+bool TakesData(const CheckTask& task, CheckData data) {
+  if (!task.on_cancelling || !HasDataOf(task.spec, data)) return false;
   for (const Argument& argument : task.spec.arguments) {
     if (!HoldsResults(argument)) continue;
     const int64_t elements =
         Evaluate(argument.size, task.problem.View(), task.configuration);
-    if (elements > kMostCancellingElements) return false;
+    if (elements > kMostElementsOnOtherData) return false;
   }
   return true;
 }
@@ -282,7 +313,7 @@ absl::StatusOr<std::map<size_t, ExpectedOutput>> Expect(
   std::map<size_t, ExpectedOutput> expected;
   if (const auto found = NotFinite(task.spec, outputs)) {
     // It may well overflow where all terms are large.
-    if (data == CheckData::kCancelling) return expected;
+    if (data != CheckData::kRandom) return expected;
     const Argument& argument = task.spec.arguments[found->first];
     return absl::DataLossError(
         absl::StrCat("its output '", argument.name, "' is not finite at ",
@@ -293,13 +324,36 @@ absl::StatusOr<std::map<size_t, ExpectedOutput>> Expect(
   if (data == CheckData::kRandom) {
     RETURN_IF_ERROR(CheckIntegersWritten(task, buffers, outputs));
   }
-  ASSIGN_OR_RETURN(auto magnitudes, RunOnMagnitudes(task, buffers));
+  const double tolerance = task.spec.correctness->relative_tolerance;
+  if (data == CheckData::kLarge) {
+    ASSIGN_OR_RETURN(
+        auto nudged,
+        RunOnChanged(task, buffers,
+                     [&](size_t i, ElementType type, std::string content) {
+                       return Nudged(type, std::move(content), tolerance, i);
+                     }));
+    if (NotFinite(task.spec, nudged).has_value()) return expected;
+    for (auto& [i, content] : outputs) {
+      expected[i] =
+          ExpectedNear(task.spec.arguments[i].type, std::move(content),
+                       nudged[i], tolerance, BeganWith(task.spec, buffers, i));
+    }
+    return expected;
+  }
+  ASSIGN_OR_RETURN(
+      auto magnitudes,
+      RunOnChanged(task, buffers,
+                   [](size_t, ElementType type, std::string content) {
+                     return Magnitudes(type, std::move(content));
+                   }));
   for (auto& [i, content] : outputs) {
+    const Argument& output = task.spec.arguments[i];
     expected[i] = ExpectedFrom(
-        task.spec.arguments[i].type, std::move(content), magnitudes[i],
-        {.relative_tolerance = task.spec.correctness->relative_tolerance,
+        output.type, std::move(content), magnitudes[i],
+        {.relative_tolerance = IsExact(task.spec, output) ? 0 : tolerance,
          .sum_error = SumError(data),
-         .most_magnitude = MostMagnitude(task.spec, buffers)});
+         .most_magnitude = MostMagnitudeOf(task, buffers),
+         .before = BeganWith(task.spec, buffers, i)});
   }
   return expected;
 }
@@ -308,6 +362,12 @@ absl::StatusOr<std::map<size_t, ExpectedOutput>> Expect(
 std::string LaunchName(const KernelSpec& spec, CheckData data, int launch) {
   if (data == CheckData::kCancelling) {
     return " (on inputs whose partial sums cancel)";
+  }
+  if (data == CheckData::kLarge) {
+    return absl::StrCat(" (on floats from -", kLargeScale, " to ", kLargeScale,
+                        "; launches on floats from -1 to 1 were right: where "
+                        "the kernel need not take these, say what an input "
+                        "holds, as in \"float32 in [-1, 1]\")");
   }
   if (launch == 0) return "";
   return absl::StrCat(" (in launch ", launch + 1,
@@ -359,14 +419,14 @@ absl::Status JudgeOutputs(const CheckTask& task,
   return absl::OkStatus();
 }
 
-// Runs and judges the candidate's launches on one kind of data.
-absl::Status LaunchCandidate(const CheckTask& task, CheckData data,
+// Runs and judges the candidate's launches on one kind of data: `launches`, of
+// which the first one has number `begin`.
+absl::Status LaunchCandidate(const CheckTask& task, CheckData data, int begin,
+                             int launches,
                              const std::map<size_t, ExpectedOutput>& expected,
                              const BufferSet& buffers) {
-  const int launches =
-      data == CheckData::kRandom ? kLaunchesOnRandom : kLaunchesOnCancelling;
   std::map<size_t, std::string> first;
-  for (int launch = 0; launch < launches; ++launch) {
+  for (int launch = begin; launch < begin + launches; ++launch) {
     RETURN_IF_ERROR(PutBack(task.spec, buffers,
                             launch == kLaunchOnOtherPoison
                                 ? IntegerPoison::kOther
@@ -390,7 +450,13 @@ size_t BytesOf(const BufferSet& buffers) {
 }  // namespace
 
 ResultChecker::ResultChecker(ResultCheckerOptions options)
-    : options_(std::move(options)) {}
+    : options_(std::move(options)), memories_([this] {
+        std::vector<CheckMemory*> memories = options_.candidate_memories;
+        if (options_.last_memory != nullptr) {
+          memories.push_back(options_.last_memory);
+        }
+        return memories;
+      }()) {}
 
 ResultChecker::~ResultChecker() = default;
 
@@ -408,34 +474,63 @@ absl::Status ResultChecker::Check(const CheckTask& task) {
   return WithRoom([&] { return CheckOnce(task); });
 }
 
+// The last of the launches on random data is where a stray read ends the
+// process, and on large data: what else is wrong was found before, and is
+// better told.
+std::vector<ResultChecker::Pass> ResultChecker::PassesOf(
+    const CheckTask& task) const {
+  const size_t usual = options_.candidate_memories.size();
+  const bool large = TakesData(task, CheckData::kLarge);
+  const bool apart = large || options_.last_memory != nullptr;
+  std::vector<Pass> passes;
+  for (size_t i = 0; i < usual; ++i) {
+    passes.push_back(
+        {.memory = i, .launches = apart ? kLaunches - 1 : kLaunches});
+  }
+  if (TakesData(task, CheckData::kCancelling)) {
+    for (size_t i = 0; i < usual; ++i) {
+      passes.push_back({.data = CheckData::kCancelling, .memory = i});
+    }
+  }
+  if (!apart) return passes;
+  const size_t first = options_.last_memory != nullptr ? usual : 0;
+  for (size_t i = first; i < memories_.size(); ++i) {
+    passes.push_back({.data = large ? CheckData::kLarge : CheckData::kRandom,
+                      .memory = i,
+                      .first = kLaunches - 1});
+  }
+  return passes;
+}
+
 absl::Status ResultChecker::RunReference(const CheckTask& task) {
   return WithRoom([&]() -> absl::Status {
-    RETURN_IF_ERROR(Find(task, CheckData::kRandom).status());
-    if (!TakesCancelling(task)) return absl::OkStatus();
-    return Find(task, CheckData::kCancelling).status();
+    for (const Pass& pass : PassesOf(task)) {
+      RETURN_IF_ERROR(Find(task, pass.data).status());
+    }
+    return absl::OkStatus();
   });
 }
 
 absl::Status ResultChecker::CheckOnce(const CheckTask& task) {
-  for (const CheckData data : {CheckData::kRandom, CheckData::kCancelling}) {
-    if (data == CheckData::kCancelling && !TakesCancelling(task)) break;
-    for (size_t i = 0; i < options_.candidate_memories.size(); ++i) {
-      RETURN_IF_ERROR(CheckIn(task, data, i));
-    }
-  }
+  for (const Pass& pass : PassesOf(task)) RETURN_IF_ERROR(CheckIn(task, pass));
   return absl::OkStatus();
 }
 
-absl::Status ResultChecker::CheckIn(const CheckTask& task, CheckData data,
-                                    size_t memory) {
+absl::Status ResultChecker::CheckIn(const CheckTask& task, const Pass& pass) {
   for (;;) {
-    ASSIGN_OR_RETURN(Entry* const entry, Find(task, data));
-    if (entry->expected.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(Entry* const entry, Find(task, pass.data));
+    if (entry->expected.empty()) {
+      if (pass.data == CheckData::kCancelling) return absl::OkStatus();
+      Pass random = pass;
+      random.data = CheckData::kRandom;
+      return CheckIn(task, random);
+    }
     ASSIGN_OR_RETURN(BufferSet* const buffers,
-                     BuffersIn(task, data, memory, *entry));
+                     BuffersIn(task, pass.data, pass.memory, *entry));
     const bool was_used = std::exchange(entry->was_used, true);
     reference_watch_.CandidateRuns();
-    absl::Status wrong = LaunchCandidate(task, data, entry->expected, *buffers);
+    absl::Status wrong = LaunchCandidate(
+        task, pass.data, pass.first, pass.launches, entry->expected, *buffers);
     absl::Status written = wrong.ok() || absl::IsDataLoss(wrong)
                                ? CheckInputs(task, *buffers)
                                : absl::OkStatus();
@@ -487,14 +582,18 @@ absl::StatusOr<ResultChecker::Entry> ResultChecker::Make(const CheckTask& task,
   }();
   if (!expected.ok()) return BrokenReference(expected.status());
   Entry entry;
-  entry.buffers.resize(options_.candidate_memories.size());
-  entry.bytes = BytesOf(buffers) * entry.buffers.size();
+  entry.buffers.resize(memories_.size());
+  const std::vector<Pass> passes = PassesOf(task);
+  entry.bytes = BytesOf(buffers) *
+                static_cast<size_t>(std::count_if(
+                    passes.begin(), passes.end(),
+                    [data](const Pass& pass) { return pass.data == data; }));
   for (const auto& [argument, output] : *expected) {
     entry.bytes += output.content.size() + 4 * output.limits.size();
   }
   entry.expected = *std::move(expected);
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
-    if (options_.candidate_memories[i] != memory) continue;
+    if (memories_[i] != memory) continue;
     entry.buffers[i] = std::move(buffers);
     break;
   }
@@ -507,8 +606,7 @@ absl::StatusOr<BufferSet*> ResultChecker::BuffersIn(const CheckTask& task,
                                                     Entry& entry) const {
   BufferSet& buffers = entry.buffers[memory];
   if (buffers.empty()) {
-    ASSIGN_OR_RETURN(
-        buffers, MakeBuffers(task, data, *options_.candidate_memories[memory]));
+    ASSIGN_OR_RETURN(buffers, MakeBuffers(task, data, *memories_[memory]));
   }
   return &buffers;
 }

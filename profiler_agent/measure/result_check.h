@@ -7,9 +7,10 @@
 //   integers that are right only because their place held that value before;
 // - writes outside of an output or into an input;
 // - workspaces that are zeroed once and not left zero;
-// - reads outside of an input, which give NaN;
+// - reads outside of an input, which give NaN; at the end of one also those
+//   that are thrown away, where the device has such memory;
 // - races, where one of three launches shows them;
-// - sums that are wrong only where they cancel.
+// - what is wrong only where inputs are large, or where sums cancel.
 //
 // Inputs and the reference's results are kept, as many candidates share them.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_RESULT_CHECK_H_
@@ -65,7 +66,10 @@ class CheckMemory {
   virtual ~CheckMemory() = default;
 
   // Returns the guards that an argument of `bytes` gets.
-  virtual Guards GuardsOf(size_t /*bytes*/) const { return kUsualGuards; }
+  virtual Guards GuardsOf(const Argument& /*argument*/,
+                          size_t /*bytes*/) const {
+    return kUsualGuards;
+  }
 
   // Allocates an argument of `bytes` with its guards. Errors: as
   // Device::Prepare.
@@ -86,17 +90,20 @@ struct CheckTask {
   const Problem& problem;
   CheckedLaunch candidate;
   CheckedLaunch reference;
-  // Also on data whose partial sums cancel. Not for a vendor's library: it may
-  // round partial sums to the output's type.
+  // Also on large data, and on data whose partial sums cancel. Not for a
+  // vendor's library: it may round partial sums to the output's type.
   bool on_cancelling = true;
 };
 
 struct ResultCheckerOptions {
   // A candidate is checked in each of them.
   std::vector<CheckMemory*> candidate_memories;
+  // Where its last launch on random or large data is, in place of them; where
+  // there is none, that is in each of them, too.
+  CheckMemory* last_memory = nullptr;
   CheckMemory* reference_memory = nullptr;
   // Memory of inputs, outputs and expected values, host and device together.
-  size_t most_kept_bytes = size_t{64} << 20;
+  size_t most_kept_bytes = size_t{96} << 20;
 };
 
 // Used by one thread.
@@ -109,9 +116,10 @@ class ResultChecker {
   void Forget();
 
   // Launches the candidate on poisoned outputs, and on in-out buffers and
-  // workspaces as they begin, and judges each launch: three
-  // times on random inputs (the third with another poison in integer outputs)
-  // and, where outputs have up to 2^20 elements, once on cancelling inputs.
+  // workspaces as they begin, and judges each launch: three times on random
+  // inputs (the second with another poison in integer outputs) and, where
+  // outputs have up to 2^20 elements, the third of them on large inputs, and
+  // once more on cancelling ones.
   // Errors: DATA_LOSS naming the argument and where it is wrong; those of the
   // candidate's launch; those of the reference's launch, as BrokenReference.
   absl::Status Check(const CheckTask& task);
@@ -134,8 +142,17 @@ class ResultChecker {
   // Problem, sizes of arguments, tolerance, kind of data.
   using Key = std::tuple<Problem, std::vector<int64_t>, double, int>;
 
+  // Launches in a row on one kind of data, in one of the memories.
+  struct Pass {
+    CheckData data = CheckData::kRandom;
+    size_t memory = 0;
+    int first = 0;  // Launch, of those on random or large data.
+    int launches = 1;
+  };
+
+  std::vector<Pass> PassesOf(const CheckTask& task) const;
   absl::Status CheckOnce(const CheckTask& task);
-  absl::Status CheckIn(const CheckTask& task, CheckData data, size_t memory);
+  absl::Status CheckIn(const CheckTask& task, const Pass& pass);
   static Key KeyOf(const CheckTask& task, CheckData data);
   absl::StatusOr<Entry*> Find(const CheckTask& task, CheckData data);
   absl::StatusOr<Entry> Make(const CheckTask& task, CheckData data) const;
@@ -144,6 +161,7 @@ class ResultChecker {
   void MakeRoom();
 
   const ResultCheckerOptions options_;
+  const std::vector<CheckMemory*> memories_;  // The candidates', the last one.
   std::map<Key, Entry> entries_;
   uint64_t uses_ = 0;
   ReferenceWatch reference_watch_;

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -61,10 +62,21 @@ const char* AccessName(const void* context) {
 #endif
 }
 
+void Say(absl::string_view line) {
+  static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
+}
+
 // Says which argument was left, and dies of the fault. snprintf of numbers and
 // strings does not allocate.
 void SayWhatWasTouched(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if (signal == SIGBUS || info->si_code == SI_KERNEL) {
+    Say("the kernel reads or writes a vector at an address that is not aligned "
+        "to it, or jumps astray: where it takes buffers for aligned, say so of "
+        "each, as in \"float32 aligned 16\"\n");
+    std::signal(signal, SIG_DFL);
+    return;
+  }
   for (const Watched& each : watched) {
     if (address < each.begin || address >= each.end || each.begin == 0) {
       continue;
@@ -78,10 +90,7 @@ void SayWhatWasTouched(int signal, siginfo_t* info, void* context) {
         static_cast<size_t>(behind ? address - end : each.argument - address),
         behind ? "past the end of" : "before the beginning of",
         each.role.load(), each.name.data());
-    if (length > 0) {
-      static_cast<void>(
-          !write(STDERR_FILENO, line, static_cast<size_t>(length)));
-    }
+    if (length > 0) Say({line, static_cast<size_t>(length)});
     break;
   }
   // The instruction faults again, and then for good.
@@ -224,10 +233,12 @@ GuardPageMemory::GuardPageMemory(const OpenClSession& session, Side side)
   InstallHandler();
 }
 
-Guards GuardPageMemory::GuardsOf(size_t bytes) const {
+Guards GuardPageMemory::GuardsOf(const Argument& argument, size_t bytes) const {
   const size_t pages = WholePages(bytes);
   if (side_ == Side::kBegin) return {.front = 0, .behind = pages - bytes};
-  const size_t behind = (kAlignment - bytes % kAlignment) % kAlignment;
+  const size_t alignment = std::max(ElementBytes(argument.type),
+                                    static_cast<size_t>(argument.aligned));
+  const size_t behind = (alignment - bytes % alignment) % alignment;
   return {.front = pages - bytes - behind, .behind = behind};
 }
 
@@ -237,7 +248,7 @@ absl::StatusOr<std::unique_ptr<CheckBuffer>> GuardPageMemory::Allocate(
       MappedPages mapping,
       MappedPages::Create(WholePages(bytes), side_ == Side::kBegin));
   auto buffer = std::make_unique<GuardPageBuffer>(
-      session_, std::move(mapping), GuardsOf(bytes), bytes, argument);
+      session_, std::move(mapping), GuardsOf(argument, bytes), bytes, argument);
   RETURN_IF_ERROR(buffer->Open());
   return buffer;
 }

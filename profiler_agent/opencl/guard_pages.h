@@ -1,7 +1,7 @@
 // GuardPageMemory: arguments that end, or begin, at a page that nobody may
 // touch. An access beyond it ends the process with SIGSEGV, in the instruction
 // that does it: also a read whose value is thrown away, which poison does not
-// show.
+// show. A vector that is read across an argument's end is such a read.
 //
 // Only on CPU devices whose driver works on the host's memory in place (PoCL).
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_GUARD_PAGES_H_
@@ -19,19 +19,17 @@ namespace wavetune {
 class GuardPageMemory : public CheckMemory {
  public:
   enum class Side : uint8_t {
-    // The page lies behind the argument, less than kAlignment bytes away: what
-    // is between them is poison.
+    // The page begins where the argument ends, so that it lies at an address
+    // that is aligned to its elements alone, unless its manifest asks for more
+    // (Argument::aligned): poison is between them then.
     kEnd,
     kBegin,
   };
 
-  // What drivers may take for granted of an argument's address.
-  static constexpr size_t kAlignment = 128;
-
   // `session` outlives it. Installs the handler that names the argument.
   GuardPageMemory(const OpenClSession& session, Side side);
 
-  Guards GuardsOf(size_t bytes) const override;
+  Guards GuardsOf(const Argument& argument, size_t bytes) const override;
   absl::StatusOr<std::unique_ptr<CheckBuffer>> Allocate(
       const Argument& argument, size_t bytes) override;
 

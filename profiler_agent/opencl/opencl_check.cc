@@ -39,7 +39,7 @@ class UsualBuffer : public OpenClCheckBuffer {
 
 absl::StatusOr<std::unique_ptr<CheckBuffer>> OpenClCheckMemory::Allocate(
     const Argument& argument, size_t bytes) {
-  const Guards guards = GuardsOf(bytes);
+  const Guards guards = GuardsOf(argument, bytes);
   const size_t size = guards.front + bytes + guards.behind;
   cl_int code = CL_SUCCESS;
   OpenClBuffer whole(clCreateBuffer(session_.context, CL_MEM_READ_WRITE, size,

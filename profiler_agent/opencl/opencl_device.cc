@@ -35,30 +35,6 @@ struct OpenClDevice::Burst {
 
 namespace {
 
-// Returns the reference's memory, then, where they are others, the candidates'.
-std::vector<std::unique_ptr<CheckMemory>> CheckMemories(
-    const OpenClSession& session, bool guard_pages) {
-  std::vector<std::unique_ptr<CheckMemory>> memories;
-  memories.push_back(std::make_unique<OpenClCheckMemory>(session));
-  if (guard_pages) {
-    for (const auto side :
-         {GuardPageMemory::Side::kEnd, GuardPageMemory::Side::kBegin}) {
-      memories.push_back(std::make_unique<GuardPageMemory>(session, side));
-    }
-  }
-  return memories;
-}
-
-ResultCheckerOptions CheckerOptions(
-    const std::vector<std::unique_ptr<CheckMemory>>& memories) {
-  ResultCheckerOptions options;
-  options.reference_memory = memories.front().get();
-  for (size_t i = memories.size() > 1 ? 1 : 0; i < memories.size(); ++i) {
-    options.candidate_memories.push_back(memories[i].get());
-  }
-  return options;
-}
-
 bool IsPocl(cl_device_id device) {
   cl_platform_id platform = nullptr;
   char name[64] = {};
@@ -67,6 +43,32 @@ bool IsPocl(cl_device_id device) {
   clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name,
                     nullptr);
   return absl::string_view(name) == "Portable Computing Language";
+}
+
+// Returns the options of a check; `memories` gets what they name. The reference
+// is run in usual memory, candidates in that, and the last time where an
+// argument ends at a page that nobody may touch; between `guard_pages` they are
+// run in nothing but such memory.
+ResultCheckerOptions CheckerOptions(
+    const OpenClSession& session, bool guard_pages,
+    std::vector<std::unique_ptr<CheckMemory>>& memories) {
+  const auto guarded = [&](GuardPageMemory::Side side) {
+    memories.push_back(std::make_unique<GuardPageMemory>(session, side));
+    return memories.back().get();
+  };
+  ResultCheckerOptions options;
+  memories.push_back(std::make_unique<OpenClCheckMemory>(session));
+  options.reference_memory = memories.front().get();
+  if (guard_pages) {
+    options.candidate_memories = {guarded(GuardPageMemory::Side::kEnd),
+                                  guarded(GuardPageMemory::Side::kBegin)};
+  } else {
+    options.candidate_memories = {options.reference_memory};
+    if (session.is_cpu && IsPocl(session.device)) {
+      options.last_memory = guarded(GuardPageMemory::Side::kEnd);
+    }
+  }
+  return options;
 }
 
 }  // namespace
@@ -108,8 +110,7 @@ OpenClDevice::OpenClDevice(DeviceFacts facts, OpenClContext context,
       queue_(std::move(queue)),
       session_(session),
       compiler_(session, facts_, cache_dir),
-      check_memories_(CheckMemories(session_, guard_pages)),
-      checker_(CheckerOptions(check_memories_)) {}
+      checker_(CheckerOptions(session_, guard_pages, check_memories_)) {}
 
 OpenClDevice::~OpenClDevice() = default;
 

@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
         CheckFault{5, "writes before the beginning of output 'c'"},
         CheckFault{6, "first wrong at row 0, column 1; 1 of 1,000,000"},
         CheckFault{7, "in launch 2 of the same"},
-        CheckFault{8, "in launch 3 of the same"},
+        CheckFault{8, "in launch 2 of the same"},
         CheckFault{9, "on inputs whose partial sums cancel"}),
     [](const auto& test) {
       return "Number" + std::to_string(test.param.fault);
@@ -198,6 +198,12 @@ INSTANTIATE_TEST_SUITE_P(
                    {16, 4, 0},
                    {16, 4, 3},
                    "writes past the end of workspace 'partials' at n=1"},
+        LaunchForm{"packed_int8",
+                   {16, 0},
+                   {16, 1},
+                   "and integers that come of integers are compared exactly"},
+        LaunchForm{
+            "softmax", {4, 0}, {4, 1}, "(on floats from -128 to 128; launches"},
         LaunchForm{"gather", {4, 8, 0}, {4, 8, 1}, "output 'y' at rows="},
         LaunchForm{"tiles_2d", {8, 16, 8, 0}, {8, 16, 8, 1}, "output 'c'"},
         LaunchForm{"tiles_2d", {2, 16, 8, 0}, {2, 16, 8, 1}, "output 'c'"}),

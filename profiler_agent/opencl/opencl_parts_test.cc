@@ -1,6 +1,7 @@
 // The parts of the OpenCL backend that need no device.
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -111,20 +112,25 @@ TEST(OpenClFactsTest, UuidsAreStableAndTellDevicesApart) {
   EXPECT_EQ(uuid.size(), 39u);
 }
 
-// Whatever the size: whole pages, an aligned argument, whole elements of guard.
+// Whatever the size: whole pages, and nothing between an argument and the page
+// but what its alignment needs.
 TEST(GuardPageMemoryTest, AnArgumentEndsOrBeginsAtTheForbiddenPage) {
   const OpenClSession session;
   const GuardPageMemory end(session, GuardPageMemory::Side::kEnd);
   const GuardPageMemory begin(session, GuardPageMemory::Side::kBegin);
-  for (const size_t bytes : {4, 124, 128, 4092, 4096, 4100, 12288}) {
-    const Guards at_end = end.GuardsOf(bytes);
-    EXPECT_EQ((at_end.front + bytes + at_end.behind) % 4096, 0u);
-    EXPECT_EQ(at_end.front % GuardPageMemory::kAlignment, 0u);
-    EXPECT_LT(at_end.behind, GuardPageMemory::kAlignment);
-    EXPECT_EQ(at_end.behind % 4, 0u);
-    const Guards at_begin = begin.GuardsOf(bytes);
-    EXPECT_EQ(at_begin.front, 0u);
-    EXPECT_EQ((bytes + at_begin.behind) % 4096, 0u);
+  for (const int32_t aligned : {0, 16, 128}) {
+    const Argument argument{.type = ElementType::kFloat32, .aligned = aligned};
+    const size_t alignment = std::max<size_t>(4, aligned);
+    for (const size_t bytes : {4, 124, 128, 4092, 4096, 4100, 12288}) {
+      const Guards at_end = end.GuardsOf(argument, bytes);
+      EXPECT_EQ((at_end.front + bytes + at_end.behind) % 4096, 0u);
+      EXPECT_EQ(at_end.front % alignment, 0u);
+      EXPECT_LT(at_end.behind, alignment);
+      EXPECT_EQ(at_end.behind % 4, 0u);
+      const Guards at_begin = begin.GuardsOf(argument, bytes);
+      EXPECT_EQ(at_begin.front, 0u);
+      EXPECT_EQ((bytes + at_begin.behind) % 4096, 0u);
+    }
   }
 }
 
