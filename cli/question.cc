@@ -8,13 +8,28 @@
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
+#include "cli/no_table.h"
 #include "model/kernel/configuration_text.h"
 #include "wavetune/client.h"
 
 namespace wavetune::cli {
 namespace {
 
-std::string Explanation(const Tuner& tuner, const Decision& decision) {
+// Returns why a kernel without a table has none. The daemon may be out of
+// reach, or older than what is asked.
+std::string WhyNoTable(const CommandContext& context,
+                       const ProblemOptions& options) {
+  absl::StatusOr<DaemonConnection> daemon = context.Connect();
+  if (!daemon.ok()) return "";
+  const absl::StatusOr<v1::ListJobsResponse> jobs =
+      daemon->status->ListJobs(kJobsLookedAt);
+  if (!jobs.ok()) return "";
+  return NoTableText(options.kernel,
+                     LastProfile(*jobs, options.kernel, options.device));
+}
+
+std::string Explanation(const Question& question, const Decision& decision) {
+  const Tuner& tuner = question.tuner;
   switch (decision.source) {
     case DecisionSource::kFitted:
       return "inside the measured range";
@@ -32,7 +47,8 @@ std::string Explanation(const Tuner& tuner, const Decision& decision) {
   }
   switch (decision.reason) {
     case DefaultReason::kNoTable:
-      return "no table yet; run `wavetune reprofile`";
+      return question.no_table.empty() ? "no table; run `wavetune reprofile`"
+                                       : question.no_table;
     case DefaultReason::kWrongDimensionCount:
     case DefaultReason::kExtentOutOfRange:
       return "not a problem of this kernel";
@@ -101,7 +117,11 @@ absl::StatusOr<Question> AskTuner(const CommandContext& context,
                                      .specialisation = arguments.specialisation,
                                      .digest = options.digest}));
   ParsedProblem parsed = ParseProblem(tuner.dimensions(), arguments);
-  return Question{.tuner = std::move(tuner), .parsed = std::move(parsed)};
+  std::string no_table =
+      tuner.digest().empty() ? WhyNoTable(context, options) : "";
+  return Question{.tuner = std::move(tuner),
+                  .parsed = std::move(parsed),
+                  .no_table = std::move(no_table)};
 }
 
 std::string OriginText(TableOrigin origin) {
@@ -118,7 +138,8 @@ std::string OriginText(TableOrigin origin) {
   return "";
 }
 
-Json DecisionJson(const Tuner& tuner, const Decision& decision) {
+Json DecisionJson(const Question& question, const Decision& decision) {
+  const Tuner& tuner = question.tuner;
   return Json{
       {"kernel", tuner.kernel()},
       {"configuration", ToJson(tuner.parameters(), decision.configuration)},
@@ -126,14 +147,15 @@ Json DecisionJson(const Tuner& tuner, const Decision& decision) {
       {"relative_bound", decision.relative_bound},
       {"source", std::string(ToString(decision.source))},
       {"reason", std::string(ToString(decision.reason))},
-      {"explanation", Explanation(tuner, decision)},
+      {"explanation", Explanation(question, decision)},
       {"digest", tuner.digest()},
       {"stale", tuner.stale()},
       {"stale_reason", tuner.stale_reason()},
       {"origin", OriginText(tuner.origin())}};
 }
 
-std::string DecisionText(const Tuner& tuner, const Decision& decision) {
+std::string DecisionText(const Question& question, const Decision& decision) {
+  const Tuner& tuner = question.tuner;
   std::string line =
       FormatConfiguration(tuner.parameters(), decision.configuration);
   if (decision.source != DecisionSource::kDefault)
@@ -141,7 +163,7 @@ std::string DecisionText(const Tuner& tuner, const Decision& decision) {
                     " +- ", FormatPercent(decision.relative_bound));
   absl::StrAppend(&line, "  ", std::string(ToString(decision.source)));
   if (decision.source != DecisionSource::kFitted)
-    absl::StrAppend(&line, " (", Explanation(tuner, decision), ")");
+    absl::StrAppend(&line, " (", Explanation(question, decision), ")");
   if (!tuner.digest().empty())
     absl::StrAppend(&line, "  table ", ShortDigest(tuner.digest()));
   if (tuner.origin() == TableOrigin::kCache)
@@ -149,8 +171,9 @@ std::string DecisionText(const Tuner& tuner, const Decision& decision) {
   return line;
 }
 
-void PrintDecision(std::ostream& out, const Tuner& tuner,
+void PrintDecision(std::ostream& out, const Question& question,
                    const Decision& decision) {
+  const Tuner& tuner = question.tuner;
   out << "configuration  "
       << FormatConfiguration(tuner.parameters(), decision.configuration)
       << "\n";
@@ -158,7 +181,7 @@ void PrintDecision(std::ostream& out, const Tuner& tuner,
     out << "predicted      " << FormatMicroseconds(decision.latency_us)
         << " +- " << FormatPercent(decision.relative_bound) << "\n";
   out << "source         " << ToString(decision.source) << ": "
-      << Explanation(tuner, decision) << "\n"
+      << Explanation(question, decision) << "\n"
       << "table          ";
   if (tuner.digest().empty()) {
     out << "none\n";

@@ -30,6 +30,7 @@ void AddProblemOptions(CLI::App* command, ProblemOptions& options);
 struct Question {
   Tuner tuner;
   ParsedProblem parsed;
+  std::string no_table;  // Why it has none, where it has none.
 };
 
 // Gets the tuner through the client library and matches the arguments with its
@@ -47,13 +48,13 @@ absl::Status CheckStale(const ProblemOptions& options, const Tuner& tuner);
 std::string OriginText(TableOrigin origin);
 
 // Returns a decision as JSON.
-Json DecisionJson(const Tuner& tuner, const Decision& decision);
+Json DecisionJson(const Question& question, const Decision& decision);
 
 // Returns a decision on one line: configuration, prediction, source, table.
-std::string DecisionText(const Tuner& tuner, const Decision& decision);
+std::string DecisionText(const Question& question, const Decision& decision);
 
 // Prints a decision, a line for each part.
-void PrintDecision(std::ostream& out, const Tuner& tuner,
+void PrintDecision(std::ostream& out, const Question& question,
                    const Decision& decision);
 
 }  // namespace wavetune::cli

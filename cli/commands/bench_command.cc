@@ -13,6 +13,7 @@
 #include "cli/commands/watch_job.h"
 #include "cli/local_node.h"
 #include "cli/lookup.h"
+#include "cli/no_table.h"
 #include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/shapes_file.h"
@@ -142,6 +143,27 @@ absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
   return JudgedShapes(spec, workload, options.specialisation);
 }
 
+// Says why there is no table whose choices could be measured. Errors: ABORTED
+// where it was refused, and nobody asked for a trace instead.
+absl::Status CheckHasTable(CommandContext& context, DaemonConnection& daemon,
+                           const BenchOptions& options, const KernelSpec& spec,
+                           const std::vector<BenchLine>& lines) {
+  for (const BenchLine& line : lines) {
+    if (line.chosen_us > 0) return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const v1::ListJobsResponse jobs,
+                   daemon.status->ListJobs(kJobsLookedAt));
+  const v1::JobInfo* const last = LastProfile(jobs, spec.name, options.device);
+  const std::string why =
+      absl::StrCat("no table of kernel \"", spec.name,
+                   "\" could be measured: ", NoTableText(spec.name, last));
+  if (last != nullptr && WasRefused(*last) && options.record.empty()) {
+    return absl::AbortedError(why);
+  }
+  *context.err << why << "\n";
+  return absl::OkStatus();
+}
+
 absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
                         const BenchOptions& options) {
   ASSIGN_OR_RETURN(KnownKernel kernel,
@@ -162,7 +184,9 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
   }
   Print(context, kernel.spec, lines, trace);
   if (trace) RETURN_IF_ERROR(trace->CheckComplete());
-  if (lines.size() == shapes.size()) return absl::OkStatus();
+  if (lines.size() == shapes.size()) {
+    return CheckHasTable(context, daemon, options, kernel.spec, lines);
+  }
   return absl::AbortedError(absl::StrCat(shapes.size() - lines.size(), " of ",
                                          shapes.size(),
                                          " shapes were not measured"));

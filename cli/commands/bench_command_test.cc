@@ -135,6 +135,24 @@ TEST_F(BenchCommandTest, AFailedJobOrAMissingShapeIsAFailure) {
   EXPECT_THAT(err_.str(), HasSubstr("1 of 2 shapes were not measured"));
 }
 
+TEST_F(BenchCommandTest, ATableThatWasRefusedIsAFailureThatSaysWhy) {
+  for (int i = 0; i < 2; ++i) {
+    daemon_->measured[i].mutable_result()->clear_chosen();
+    daemon_->measured[i].mutable_result()->set_source(v1::DEFAULT);
+  }
+  daemon_->jobs = {Job(8, v1::SUCCEEDED)};
+  daemon_->jobs[0].set_message("not promoted, the default serves on: slower");
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("refused: job 8: not promoted, the default serves on: "
+                        "slower; see `wavetune tables rejected gemm_f32`"));
+  EXPECT_THAT(out_.str(), HasSubstr("2 shapes"));
+  // Nobody asked for one.
+  daemon_->jobs.clear();
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("never profiled"));
+}
+
 TEST_F(BenchCommandTest, WrongShapesAreWrongUsage) {
   std::ofstream(shapes_) << "m,n,k\n1,2,0\n";
   EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitUsage);

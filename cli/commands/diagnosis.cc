@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "cli/commands/job_text.h"
 #include "cli/format.h"
+#include "cli/no_table.h"
 #include "model/kernel/throttling.h"
 
 namespace wavetune::cli {
@@ -159,7 +160,18 @@ void LookAtKernels(const Observations& seen, Findings& findings) {
            kernel.problem(),
            absl::StrCat("wavetune kernels check ", kernel.path())});
     } else if (kernel.tables().empty() && kernel.withdrawn().empty()) {
-      without.push_back(kernel.spec().name());
+      const std::string& name = kernel.spec().name();
+      const v1::JobInfo* const last = LastProfile(seen.jobs, name);
+      if (last == nullptr || last->state() == v1::FAILED ||
+          !WasRefused(*last)) {
+        without.push_back(name);
+      } else {
+        findings.push_back(
+            {absl::StrCat("kernel ", name,
+                          " has no table, as the last one was refused; its "
+                          "default decides"),
+             last->message(), absl::StrCat("wavetune tables rejected ", name)});
+      }
     }
     for (const v1::DefaultFault& fault : kernel.default_faults()) {
       findings.push_back(

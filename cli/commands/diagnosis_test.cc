@@ -177,6 +177,19 @@ TEST_F(DiagnosisTest, NamesKernelsThatAreRefusedOrHaveNoTable) {
                                 "wavetune reprofile")));
 }
 
+TEST_F(DiagnosisTest, ATableThatWasRefusedIsNotToBeProfiledAgain) {
+  seen_.kernels.add_kernels()->mutable_spec()->set_name("a");
+  v1::JobInfo& job = *seen_.jobs.add_jobs();
+  job.set_kind("reprofile");
+  job.set_kernel("a");
+  job.set_state(v1::SUCCEEDED);
+  job.set_message("not promoted: slower than the default");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds(
+                  "kernel a has no table, as the last one was refused",
+                  "slower than the default", "wavetune tables rejected a")));
+}
+
 TEST_F(DiagnosisTest, OnlyTheLastJobOfAKernelCounts) {
   const auto add = [this](uint64_t id, const std::string& kernel,
                           v1::JobState state) {

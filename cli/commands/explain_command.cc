@@ -75,7 +75,7 @@ absl::Status RunExplain(CommandContext& context,
   const std::vector<ExplainedGroup> rows = tuner.Explain(problem);
   const std::string why = WhyItWon(tuner, decision, rows);
   if (context.json) {
-    Json json = DecisionJson(tuner, decision);
+    Json json = DecisionJson(question, decision);
     json["problem"] = ToJson(tuner.dimensions(), question.parsed.problem);
     json["why"] = why;
     json["rows"] = Json::array();
@@ -84,7 +84,7 @@ absl::Status RunExplain(CommandContext& context,
     PrintJson(*context.out, json);
     return CheckStale(options, tuner);
   }
-  PrintDecision(*context.out, tuner, decision);
+  PrintDecision(*context.out, question, decision);
   *context.out << "why            " << why << "\n\n";
   PrintRows(*context.out, tuner, rows);
   return CheckStale(options, tuner);

@@ -93,10 +93,18 @@ TEST_F(KernelsNewTest, RefusesWhatExists) {
   EXPECT_TRUE(fs::is_empty(Path("softmax")));
   fs::create_symlink("nowhere", Path("dangling"));
   EXPECT_EQ(New("dangling", "row"), kExitFailed);
+}
+
+TEST_F(KernelsNewTest, MakesTheFolderOrSaysWhyNot) {
   EXPECT_EQ(Run({"kernels", "new", "norm", "--like", "row", "--dir",
-                 Path("missing")}),
+                 Path("my/kernels")}),
+            kExitOk)
+      << err_.str();
+  EXPECT_TRUE(fs::exists(Path("my/kernels/norm/manifest.textproto")));
+  EXPECT_EQ(Run({"kernels", "new", "norm", "--like", "row", "--dir",
+                 Path("my/kernels/norm/README.md")}),
             kExitFailed);
-  EXPECT_THAT(err_.str(), HasSubstr("there is no folder"));
+  EXPECT_THAT(err_.str(), HasSubstr("cannot be made"));
 }
 
 TEST_F(KernelsNewTest, RefusesNamesThatNoKernelCanHave) {

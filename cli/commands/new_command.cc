@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,6 +31,12 @@ absl::Status RunNew(CommandContext& context, const NewOptions& options) {
                    KernelFromTemplate(options.name, options.like));
   const std::string path =
       (fs::path(options.folder) / options.name).lexically_normal().string();
+  std::error_code error;
+  fs::create_directories(options.folder, error);
+  if (error) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the folder ", options.folder, " cannot be made: ", error.message()));
+  }
   // Nothing that is there is touched, not even an empty folder.
   RETURN_IF_ERROR(CheckNewFolder(path, "give another name or --dir"));
   RETURN_IF_ERROR(WriteFolderAtomically(path, files, /*replace=*/false));
@@ -66,7 +73,9 @@ void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels) {
                    absl::StrCat("What it resembles: ",
                                 absl::StrJoin(TemplateNames(), ", ")))
       ->required();
-  command->add_option("--dir", options->folder, "Folder to write it into")
+  command
+      ->add_option("--dir", options->folder,
+                   "Folder to write it into; made where there is none")
       ->capture_default_str();
 }
 

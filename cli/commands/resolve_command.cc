@@ -17,12 +17,12 @@ absl::Status RunResolve(CommandContext& context,
   if (question.parsed.wrong_dimensions) asked.extents.clear();
   const Decision decision = tuner.Resolve(asked.View());
   if (context.json) {
-    Json json = DecisionJson(tuner, decision);
+    Json json = DecisionJson(question, decision);
     json["problem"] = ToJson(tuner.dimensions(), question.parsed.problem);
     json["faults"] = question.parsed.faults;
     PrintJson(*context.out, json);
   } else {
-    *context.out << DecisionText(tuner, decision) << "\n";
+    *context.out << DecisionText(question, decision) << "\n";
   }
   RETURN_IF_ERROR(question.parsed.status());
   return CheckStale(options, tuner);

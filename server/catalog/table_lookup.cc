@@ -75,10 +75,23 @@ absl::StatusOr<std::string> TableLookup::SiliconFor(
     }
   }
   if (choices.empty()) {
+    // Nothing serves, as the last one was refused or retired: where there is a
+    // past, then.
+    for (const DeviceFacts& device : Devices("")) {
+      const std::string silicon = SiliconKey(device);
+      const auto rejected = tables_->Rejected(kernel, silicon);
+      const auto history = tables_->History(kernel, silicon);
+      if ((rejected.ok() && !rejected->empty()) ||
+          (history.ok() && !history->empty())) {
+        choices.insert(silicon);
+      }
+    }
+  }
+  if (choices.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "no table of kernel \"", kernel,
-        "\" serves: wavetune tables list shows what does, and a device says "
-        "which silicon's past is meant"));
+        "\" serves, and devices that are here had none: wavetune tables list "
+        "shows what serves, and a device says which silicon's past is meant"));
   }
   if (choices.size() > 1) {
     return absl::FailedPreconditionError(

@@ -47,10 +47,11 @@ class TableLookup {
       const std::string& fingerprint) const;
 
   // Returns the silicon that a request about a kernel's tables means: the key
-  // that is given, that of the device, or with neither that of all its tables.
-  // Errors: INVALID_ARGUMENT without a kernel, or with both; NOT_FOUND for an
-  // unknown device, and where the kernel has no table; FAILED_PRECONDITION
-  // listing the choices where its tables differ in silicon.
+  // that is given, that of the device, or with neither that of all its tables;
+  // where none serves, that of a device that is here on which one did, or was
+  // rejected. Errors: INVALID_ARGUMENT without a kernel, or with both;
+  // NOT_FOUND for an unknown device, and where the kernel has no table;
+  // FAILED_PRECONDITION listing the choices where its tables differ in silicon.
   absl::StatusOr<std::string> SiliconFor(const std::string& kernel,
                                          const std::string& device_uuid,
                                          const std::string& silicon_key) const;

@@ -75,7 +75,7 @@ TEST_F(JobQueueTest, ABudgetTooSmallForATableIsSaidWithWhatItNeeds) {
   const JobRecord job = Run(queue, {.budget_s = 0.002});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("the budget of 0.002 s"));
-  EXPECT_THAT(job.message, HasSubstr("It needs about 1 s"));
+  EXPECT_THAT(job.message, HasSubstr("A first table needs about 4 s more"));
   EXPECT_THAT(job.message, HasSubstr("no candidate has enough samples"));
   // With all that was planned measured the budget is not to blame.
   const JobRecord other = Run(queue, {.budget_s = 60, .fresh = true});

@@ -45,23 +45,22 @@ std::string ThrottledText(const FitReport& report,
 }
 
 std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
+                               const TimeLeft& left,
                                const std::string& why_not) {
-  constexpr double kHeadroom = 1.25;  // Later samples are of larger problems.
-  std::string needed = "more";
-  if (job.samples > 0 && samples_planned > 0) {
-    const double each_us =
-        job.device_time_us / static_cast<double>(job.samples);
-    const double needed_s =
-        std::max(job.budget_s * 2,
-                 std::ceil(each_us * static_cast<double>(samples_planned) *
-                           kHeadroom * 1e-6));
-    needed = absl::StrCat("about ", needed_s, " s");
+  std::string needed = "It needs more";
+  if (left.first_table_s > 0) {
+    const double first_s = std::ceil(left.first_table_s);
+    needed = absl::StrCat("A first table needs about ", first_s, " s more");
+    if (std::ceil(left.all_s) > first_s) {
+      absl::StrAppend(&needed, ", all that is planned about ",
+                      std::ceil(left.all_s), " s");
+    }
   }
   return absl::StrCat("the budget of ", job.budget_s,
                       " s of device time was too small: ", job.samples,
                       " of some ", std::max(samples_planned, job.samples),
                       " samples were taken, which make no table (", why_not,
-                      "). It needs ", needed, ": wavetune reprofile --kernel ",
+                      "). ", needed, ": wavetune reprofile --kernel ",
                       job.kernel,
                       " --budget SECONDS; what was measured is kept");
 }

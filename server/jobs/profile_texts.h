@@ -29,10 +29,16 @@ std::string WrongText(const CheckedCandidates& counts);
 std::string ThrottledText(const FitReport& report,
                           const std::vector<Sample>& samples);
 
+// What a profile still takes, in seconds of device time; 0: not known.
+struct TimeLeft {
+  double first_table_s = 0;  // The least that makes a table.
+  double all_s = 0;          // All that is planned.
+};
+
 // Returns what to say of a job whose budget was spent before a table could be
-// fitted (`why_not`): what it bought, and what a profile of `samples_planned`
-// samples needs, by what those of this job took.
+// fitted (`why_not`): what it bought of `samples_planned`, and what is left.
 std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
+                               const TimeLeft& left,
                                const std::string& why_not);
 
 }  // namespace wavetune

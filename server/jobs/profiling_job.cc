@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "fit/plan/predicted_cost.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/exclusion.h"
@@ -20,7 +21,6 @@
 #include "server/jobs/build_comparison.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
-#include "server/jobs/profile_texts.h"
 #include "server/jobs/step_planner.h"
 #include "server/jobs/stored_profile.h"
 
@@ -532,8 +532,32 @@ absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
   const bool spent =
       job.budget_s > 0 && job.device_time_us >= MeasuringLimitUs(job);
   if (!spent || !absl::IsFailedPrecondition(status)) return status;
-  return absl::FailedPreconditionError(
-      BudgetTooSmallText(job, samples_planned_, std::string(status.message())));
+  return absl::FailedPreconditionError(BudgetTooSmallText(
+      job, samples_planned_, PredictTimeLeft(), std::string(status.message())));
+}
+
+TimeLeft ProfilingJob::PredictTimeLeft() const {
+  ProfileInput rest = input_;
+  rest.options.device_time_budget_us = 0;
+  // All of the phase that is under way: with it there is a table.
+  std::vector<MeasureItem> items;
+  ProfileStep step = services_.profiling.plan_next(rest, failed_, {});
+  for (const ProfilePhase phase = step.phase;
+       step.phase == phase && !step.items.empty();
+       step = services_.profiling.plan_next(rest, failed_, items)) {
+    items.insert(items.end(), step.items.begin(), step.items.end());
+  }
+  if (items.empty()) return {};
+  const double first_us = PredictedCostUs(input_, items);
+  const auto later = static_cast<double>(std::max<int64_t>(
+      0, samples_planned_ - static_cast<int64_t>(input_.samples.size()) -
+             static_cast<int64_t>(items.size())));
+  const double all_us =
+      first_us * (1 + later / static_cast<double>(items.size()));
+  // Verification has its share; what is predicted may be too little by half.
+  constexpr double kHeadroom = 1.5 / kMeasuringShare;
+  return {.first_table_s = first_us * kHeadroom * 1e-6,
+          .all_s = all_us * kHeadroom * 1e-6};
 }
 
 TableRecord ProfilingJob::RecordOf(const FitResult& fit,

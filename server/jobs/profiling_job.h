@@ -34,6 +34,7 @@
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_services.h"
+#include "server/jobs/profile_texts.h"
 #include "server/jobs/table_outcome.h"
 
 namespace wavetune {
@@ -94,6 +95,8 @@ class ProfilingJob {
   absl::Status Prepare(const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::function<void(CandidateRecord&)>& take);
+  // Returns what the profile still takes, as its samples say.
+  TimeLeft PredictTimeLeft() const;
   // Returns what an outcome has to mention whatever it is.
   std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,

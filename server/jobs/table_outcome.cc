@@ -89,6 +89,7 @@ void TableOutcome::Reject(FittedTable fitted, const std::string& why) {
   services_.table_refused(rejected);
   const absl::Status kept =
       services_.tables->Reject(std::move(rejected), fitted.payload);
+  has_evidence_ = kept.ok();
   if (!kept.ok()) {
     services_.warn(
         absl::StrCat("the table that job ", control_->record().id,
@@ -118,6 +119,10 @@ void TableOutcome::Keep(const std::string& reason) {
   control_->Update([&](JobRecord& job) {
     job.message = absl::StrCat("not promoted, ", incumbent_->ServesOnText(),
                                ": ", reason);
+    if (has_evidence_) {
+      absl::StrAppend(&job.message, "; see `wavetune tables rejected ",
+                      job.key.kernel, "`");
+    }
   });
   // Whoever profiles afresh again and again without a better table would keep
   // all of it, and read all of it each time.

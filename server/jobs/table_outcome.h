@@ -74,6 +74,7 @@ class TableOutcome {
   const JobServices& services_;
   JobControl* const control_;
   Incumbent* const incumbent_;
+  bool has_evidence_ = false;  // Of a table that it did not promote.
 };
 
 }  // namespace wavetune

@@ -223,6 +223,27 @@ TEST_F(TableAdminTest, ListsRejectedTablesWithNamedProblems) {
   EXPECT_TRUE(handler_.GetTable(get, &table).ok());
 }
 
+// The first table of a kernel that is refused is asked for most.
+TEST_F(TableAdminTest, RejectedTablesAreFoundWhereNothingServes) {
+  v1::ListRejectedTablesRequest request;
+  request.set_kernel(spec_.name);
+  v1::ListRejectedTablesResponse response;
+  EXPECT_TRUE(
+      absl::IsNotFound(handler_.ListRejectedTables(request, &response)));
+  const RejectedTable rejected{.record = {.key = Key(device_), .job_id = 9},
+                               .reason = "slower than the default",
+                               .at_us = 5};
+  ASSERT_TRUE(tables_
+                  .Reject(rejected, *EncodeTable(FixedTable(
+                                        spec_, Key(device_),
+                                        spec_.default_configuration, 12)))
+                  .ok());
+  const absl::Status status = handler_.ListRejectedTables(request, &response);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(response.tables_size(), 1);
+  EXPECT_EQ(response.tables(0).reason(), rejected.reason);
+}
+
 TEST_F(TableAdminTest, AnImportedTableIsStaleUntilItIsTrusted) {
   kernels_.Add(spec_);
   v1::ImportTableRequest request = ImportRequest(device_);

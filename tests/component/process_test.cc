@@ -321,7 +321,8 @@ TEST_F(FaultyKernelsTest, AMalformedManifestIsShownAndOthersWork) {
   EXPECT_THAT(list.out, AllOf(HasSubstr("malformed"), HasSubstr("repeats")));
   const CliResult resolve = Cli({"resolve", "repeats", "n=1", "k=1"});
   EXPECT_EQ(resolve.exit_code, 0) << resolve.err;
-  EXPECT_THAT(resolve.out, HasSubstr("no table yet"));
+  EXPECT_THAT(resolve.out,
+              HasSubstr("never profiled; run `wavetune reprofile"));
 }
 
 // The daemon alone: no device is needed.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tables
 
+import wavetune
 from wavetune import InvalidArgumentError
 from wavetune.kernels import Kernel
 
@@ -88,10 +89,15 @@ def test_copies_sources_beside_the_manifest(tmp_path):
 
 def test_never_overwrites(tmp_path):
     small().write(tmp_path)
-    with pytest.raises(FileExistsError, match="exists"):
+    with pytest.raises(wavetune.AlreadyExistsError, match="exists"):
         small().write(tmp_path)
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        small().write(tmp_path / "nowhere")
+
+
+def test_makes_the_folder_or_says_why_not(tmp_path):
+    assert small().write(tmp_path / "my" / "kernels").parent == tmp_path / "my" / "kernels"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(wavetune.Error, match="cannot be made"):
+        small().write(tmp_path / "file")
 
 
 @needs_wavetune

@@ -32,6 +32,7 @@ from wavetune._native import (
     Tuner,
 )
 from wavetune.errors import (
+    AlreadyExistsError,
     DataLossError,
     DeadlineExceededError,
     Error,
@@ -46,6 +47,7 @@ from wavetune.records import DeclaredWorkload, Dimension, Event, ExplainedGroup,
 
 __all__ = [
     "Activation",
+    "AlreadyExistsError",
     "Client",
     "DataLossError",
     "DeadlineExceededError",

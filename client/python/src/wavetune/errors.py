@@ -32,6 +32,10 @@ class PermissionDeniedError(Error, PermissionError):
     """The socket or a file may not be used."""
 
 
+class AlreadyExistsError(Error, FileExistsError):
+    """What would be written is there already, and is never overwritten."""
+
+
 class DataLossError(Error, RuntimeError):
     """A table is damaged: its bytes are not what its digest says."""
 

@@ -31,7 +31,7 @@ import tempfile
 from pathlib import Path
 from typing import Collection, Iterable, Mapping, Optional, Sequence, Union
 
-from wavetune.errors import InvalidArgumentError
+from wavetune.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError
 from wavetune.suggestion import suggestion
 
 __all__ = ["Kernel"]
@@ -344,15 +344,17 @@ class Kernel:
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
     def write(self, folder: Union[str, Path]) -> Path:
-        """Writes FOLDER/NAME with manifest and sources, whole or not at all, and returns it. What is there is never
-        overwritten: FileExistsError."""
+        """Writes FOLDER/NAME with manifest and sources, whole or not at all, and returns it. Makes FOLDER. What is there
+        is never overwritten: AlreadyExistsError; FailedPreconditionError where FOLDER cannot be made."""
         manifest = self.manifest()
         folder = Path(folder)
-        if not folder.is_dir():
-            raise FileNotFoundError(f"there is no folder {folder} for kernel {self.name!r}")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FailedPreconditionError(f"the folder {folder} for kernel {self.name!r} cannot be made: {error}") from error
         path = folder / self.name
         if os.path.lexists(path):
-            raise FileExistsError(f"{path} exists; remove it, or write to another folder")
+            raise AlreadyExistsError(f"{path} exists; remove it, or write to another folder")
         staging = Path(tempfile.mkdtemp(prefix=f".{self.name}.", dir=folder))
         try:
             (staging / _MANIFEST).write_text(manifest, encoding="utf-8")
