@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
 #include "base/log.h"
@@ -154,13 +155,28 @@ class Rounds {
 };
 
 // Why there is no device, and what to do about it.
-std::string NoDevice(const Arguments& arguments) {
-  return arguments.backend.cache_dir.empty()
-             ? "no usable device; there is no folder for programs, without "
-               "which PoCL finds none: give a --cache-dir that this user "
-               "can write"
-             : "no usable device; install a driver (on a CPU: "
-               "pocl-opencl-icd), or name other --backends";
+std::string NoDevice(const Arguments& arguments, const DeviceList& list) {
+  if (arguments.backend.cache_dir.empty()) {
+    return "no usable device; there is no folder for programs, without which "
+           "PoCL finds none: give a --cache-dir that this user can write";
+  }
+  if (!list.problems.empty()) {
+    return absl::StrCat("no usable device: ",
+                        absl::StrJoin(list.problems, "; "));
+  }
+  return "no usable device; install a driver (on a CPU: pocl-opencl-icd), or "
+         "name other --backends";
+}
+
+// Tells of what went wrong when devices were listed once more.
+void TellProblems(const DeviceList& list, ReportRelay& relay) {
+  if (!relay.TellProblems(list.problems)) return;
+  for (const std::string& problem : list.problems) {
+    Log(LogLevel::kWarning, "agent", problem);
+  }
+  if (list.problems.empty()) {
+    Log(LogLevel::kInfo, "agent", "drivers list their devices again");
+  }
 }
 
 DriverPlaces Places(const Arguments& arguments) {
@@ -172,13 +188,16 @@ DriverPlaces Places(const Arguments& arguments) {
 }
 
 DriverWatch WatchOf(const Arguments& arguments, const DriverPlaces& places,
-                    std::string mark, const Hosts& hosts) {
-  std::vector<DeviceFacts> listed;
-  for (const auto& host : hosts) listed.push_back(host->facts());
+                    std::string mark, DeviceList listed, const Hosts& hosts,
+                    ReportRelay& relay) {
   return DriverWatch(
       {.mark = [places] { return DriverMark(places); },
-       .list = [options =
-                    DevicesOptions(arguments)] { return ListDevices(options); },
+       .list =
+           [options = DevicesOptions(arguments), &relay] {
+             DeviceList now = ListDevices(options);
+             TellProblems(now, relay);
+             return now;
+           },
        .any_lost =
            [&hosts] {
              return std::any_of(
@@ -251,13 +270,15 @@ int RunRound(const Arguments& arguments, bool first, Rounds& rounds,
   ReportRelay relay;
   const DriverPlaces places = Places(arguments);
   const std::string mark = DriverMark(places);
-  const Hosts hosts = FindDevices(
+  const FoundDevices found = FindDevices(
       DevicesOptions(arguments),
       [&relay](const v1::AttachRequest& message) { relay.Report(message); });
+  const Hosts& hosts = found.hosts;
   if (hosts.empty() && first) {
-    Log(LogLevel::kError, "agent", NoDevice(arguments));
+    Log(LogLevel::kError, "agent", NoDevice(arguments, found.list));
     return kExitNoDevice;
   }
+  relay.TellProblems(found.list.problems);
   const std::stop_token stop = rounds.Begin();
   const Heart::Round beating(heart, hosts);
   NotifyReady(hosts.empty()
@@ -269,7 +290,7 @@ int RunRound(const Arguments& arguments, bool first, Rounds& rounds,
     return EXIT_SUCCESS;
   }
   const std::jthread watching(
-      [&, watch = WatchOf(arguments, places, mark, hosts)](
+      [&, watch = WatchOf(arguments, places, mark, found.list, hosts, relay)](
           const std::stop_token& ended) {
         WatchDrivers(watch, rounds, ended);
       });

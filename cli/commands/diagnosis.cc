@@ -120,6 +120,10 @@ void LookAtDevices(const Observations& seen, Findings& findings) {
     any = true;
     LookAtDevice(device, findings);
   }
+  for (const std::string& problem : seen.devices.agent_problems()) {
+    findings.push_back({"the agent may lack a device", problem,
+                        "journalctl -u wavetune-agent"});
+  }
   if (any) return;
   findings.push_back(
       {seen.devices.devices().empty() ? "no device was ever attached"

@@ -137,6 +137,13 @@ TEST_F(DiagnosisTest, NamesWhatADeviceSuffersFrom) {
       ElementsAre(Finds("cannot be used", "NVRTC is missing", "journalctl")));
 }
 
+TEST_F(DiagnosisTest, SaysWhatWentWrongWhenTheAgentLookedForDevices) {
+  seen_.devices.add_agent_problems("cuda: failed with 802; fabric manager?");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("may lack a device", "failed with 802",
+                                "journalctl -u wavetune-agent")));
+}
+
 TEST_F(DiagnosisTest, NamesTablesThatAreNotWhatTheyShouldBe) {
   v1::TableInfo& stale = *seen_.tables.mutable_tables(0);
   stale.set_stale(true);

@@ -100,6 +100,9 @@ void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
          Others(device.state()), StateOf(device)});
   }
   table.Print(out, "no devices: start wavetune-agent on this node");
+  for (const std::string& problem : devices.agent_problems()) {
+    out << "! " << problem << "\n";
+  }
 }
 
 struct StatusOptions {

@@ -30,16 +30,39 @@ struct Libraries {
   const CudaDriver* driver = nullptr;
   const Nvrtc* nvrtc = nullptr;
   const Nvml* nvml = nullptr;  // nullptr: goes without.
+  std::string nvml_missing;    // Why; and what to do.
 };
 
+// Errors: NOT_FOUND and FAILED_PRECONDITION where something is missing or too
+// old, however often one asks; others where it is there and fails.
 absl::StatusOr<Libraries> LoadLibraries() {
   Libraries libraries;
   ASSIGN_OR_RETURN(libraries.driver, LoadCudaDriver());
   ASSIGN_OR_RETURN(libraries.nvrtc, Nvrtc::Load());
-  if (const absl::StatusOr<const Nvml*> nvml = Nvml::Load(); nvml.ok()) {
+  const absl::StatusOr<const Nvml*> nvml = Nvml::Load();
+  if (nvml.ok()) {
     libraries.nvml = *nvml;
+  } else if (absl::IsNotFound(nvml.status())) {
+    libraries.nvml_missing = absl::StrCat(
+        nvml.status().message(),
+        "; in a container give it the driver's \"utility\" capability");
+  } else if (absl::IsUnimplemented(nvml.status())) {
+    libraries.nvml_missing = std::string(nvml.status().message());
+  } else {
+    // Without it every GPU would be of another class than with it.
+    return absl::UnavailableError(
+        absl::StrCat("GPUs are left out: ", nvml.status().message()));
   }
   return libraries;
+}
+
+// Of a list that could not be made.
+Backend::Enumeration NoList(const absl::Status& status) {
+  const std::string text(status.message());
+  if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
+    return {.note = text};
+  }
+  return {.failure = text};
 }
 
 absl::StatusOr<CudaDeviceList> List(const Libraries& libraries) {
@@ -60,20 +83,17 @@ CudaBackend::CudaBackend(double memory_cap, std::string python)
 
 Backend::Enumeration CudaBackend::Enumerate() {
   const absl::StatusOr<Libraries> libraries = LoadLibraries();
-  if (!libraries.ok()) {
-    return {.note = std::string(libraries.status().message())};
-  }
+  if (!libraries.ok()) return NoList(libraries.status());
   absl::StatusOr<CudaDeviceList> list = List(*libraries);
-  if (!list.ok()) return {.note = std::string(list.status().message())};
+  if (!list.ok()) return NoList(list.status());
   Enumeration enumeration;
-  const bool none_left_out = list->notes.empty();
-  std::vector<std::string> notes = std::move(list->notes);
+  std::vector<std::string> notes;
   if (libraries->nvml == nullptr) {
-    notes.emplace_back(
-        "without NVML (libnvidia-ml.so.1) power limit, throttling and other "
-        "processes are not seen, and tables that were measured with it are not "
-        "found, as memory differs; in a container give it the driver's "
-        "\"utility\" capability");
+    notes.push_back(absl::StrCat(
+        "without NVML power limit, throttling and other processes are not "
+        "seen, and tables that were measured with it are not found, as memory "
+        "differs: ",
+        libraries->nvml_missing));
   }
   const TritonInstallation triton =
       list->entries.empty() ? TritonInstallation() : FindTriton(python_);
@@ -89,11 +109,12 @@ Backend::Enumeration CudaBackend::Enumerate() {
       notes.push_back(absl::StrCat(entry.facts.label, ": ", usable.message()));
     }
   }
-  if (list->entries.empty() && none_left_out) {
+  if (list->entries.empty() && list->failures.empty()) {
     notes = {"the NVIDIA driver shows no GPU"};
   }
   enumeration.watches = libraries->nvml != nullptr;
   enumeration.note = absl::StrJoin(notes, "; ");
+  enumeration.failure = absl::StrJoin(list->failures, "; ");
   return enumeration;
 }
 
@@ -117,6 +138,9 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
     return CudaDevice::Open(*libraries->driver, *libraries->nvrtc, entry,
                             cache_dir, memory_cap_);
   }
+  if (!list.failures.empty()) {
+    return absl::UnavailableError(absl::StrJoin(list.failures, "; "));
+  }
   return absl::NotFoundError(
       absl::StrCat("no GPU has the UUID ", device_uuid,
                    "; CUDA_VISIBLE_DEVICES may hide it"));
@@ -124,8 +148,10 @@ absl::StatusOr<std::unique_ptr<Device>> CudaBackend::Open(
 
 absl::StatusOr<DeviceState> CudaBackend::ReadTelemetry(
     const std::string& device_uuid) {
-  ASSIGN_OR_RETURN(const Nvml* const nvml, Nvml::Load());
-  ASSIGN_OR_RETURN(const NvmlDevice device, nvml->Find(device_uuid));
+  const absl::StatusOr<const Nvml*> nvml = Nvml::Load();
+  // It says nothing of the device.
+  if (!nvml.ok()) return absl::InternalError(nvml.status().message());
+  ASSIGN_OR_RETURN(const NvmlDevice device, (*nvml)->Find(device_uuid));
   return ReadTelemetryOf(device, ReadProcesses("/proc", getppid(), getpid()));
 }
 

@@ -553,8 +553,30 @@ TEST(CudaDeviceListTest, AGpuThatDoesNotAnswerHidesNoOther) {
       ListCudaDevices(driver.driver(), nullptr, "x");
   ASSERT_TRUE(list.ok()) << list.status();
   EXPECT_EQ(list->entries.size(), 2u);
-  ASSERT_EQ(list->notes.size(), 1u);
-  EXPECT_THAT(list->notes[0], HasSubstr("GPU 1 is left out: "));
+  ASSERT_EQ(list->failures.size(), 1u);
+  EXPECT_THAT(list->failures[0], HasSubstr("GPU 1 is left out: "));
+}
+
+// Its keys would be others than with NVML: it is not attached, and looked for
+// again.
+TEST(CudaDeviceListTest, AGpuOfWhichNvmlFailsIsLeftOutAndNotAnotherOne) {
+  const FakeCudaDriver driver;
+  NvmlFunctions functions;
+  static NvmlCode code = 0;
+  functions.driver_version = [](char*, unsigned) { return code; };
+  functions.handle_by_uuid = [](const char*, NvmlHandle*) { return code; };
+  const Nvml nvml(functions);
+  code = 999;
+  absl::StatusOr<CudaDeviceList> list =
+      ListCudaDevices(driver.driver(), &nvml, "x");
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_TRUE(list->entries.empty());
+  ASSERT_EQ(list->failures.size(), 1u);
+  EXPECT_THAT(list->failures[0], HasSubstr("GPU 0 is left out: "));
+  code = 6;  // It has no such GPU, and never will.
+  list = ListCudaDevices(driver.driver(), &nvml, "x");
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->entries.size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -19,7 +19,7 @@ constexpr char kLibrary[] = "libcuda.so.1";
 
 absl::Status NoDevice() {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  return absl::UnavailableError(
+  return absl::NotFoundError(
       visible == nullptr ? "the NVIDIA driver finds no GPU"
                          : absl::StrCat("the NVIDIA driver finds no GPU; "
                                         "CUDA_VISIBLE_DEVICES is '",

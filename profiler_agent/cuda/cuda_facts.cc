@@ -79,27 +79,28 @@ absl::StatusOr<CudaDeviceEntry> DriverFacts(const CudaDriver& driver,
 }
 
 // What NVML knows better, or alone.
-void AddNvmlFacts(const Nvml& nvml, CudaDeviceEntry& entry) {
-  if (std::string driver = nvml.DriverVersion(); !driver.empty()) {
-    entry.facts.driver = std::move(driver);
-  }
-  const absl::StatusOr<NvmlDevice> device = nvml.Find(entry.facts.uuid);
-  if (!device.ok()) return;
-  entry.nvml = *device;
+absl::Status AddNvmlFacts(const Nvml& nvml, CudaDeviceEntry& entry) {
+  ASSIGN_OR_RETURN(NvmlFacts known, nvml.FactsOf(entry.facts.uuid));
+  if (!known.driver.empty()) entry.facts.driver = std::move(known.driver);
+  entry.nvml = known.device;
   // CUDA's total leaves out what this version of the driver keeps for itself
   // (some 0.3 to 3 %), and memory is part of the silicon key, which must
   // outlive the driver. Why not a rounded figure, equal with and without NVML:
   // wherever steps begin, some product's two figures fall on both sides of one.
   entry.facts.memory_bytes =
-      device->TotalMemoryBytes().value_or(entry.facts.memory_bytes);
-  entry.facts.power_limit_w = device->PowerLimitW().value_or(0);
+      known.memory_bytes.value_or(entry.facts.memory_bytes);
+  entry.facts.power_limit_w = known.power_limit_w.value_or(0);
+  return absl::OkStatus();
 }
 
-absl::StatusOr<CudaDeviceEntry> EntryOf(const CudaDriver& driver, int index) {
+absl::StatusOr<CudaDeviceEntry> EntryOf(const CudaDriver& driver,
+                                        const Nvml* nvml, int index) {
   CUdevice device = 0;
   RETURN_IF_ERROR(
       CudaStatus(driver.cuDeviceGet(&device, index), "asking for a GPU"));
-  return DriverFacts(driver, device);
+  ASSIGN_OR_RETURN(CudaDeviceEntry entry, DriverFacts(driver, device));
+  if (nvml != nullptr) RETURN_IF_ERROR(AddNvmlFacts(*nvml, entry));
+  return entry;
 }
 
 }  // namespace
@@ -111,13 +112,12 @@ absl::StatusOr<CudaDeviceList> ListCudaDevices(const CudaDriver& driver,
   RETURN_IF_ERROR(CudaStatus(driver.cuDeviceGetCount(&count), "listing GPUs"));
   CudaDeviceList list;
   for (int i = 0; i < count; ++i) {
-    absl::StatusOr<CudaDeviceEntry> entry = EntryOf(driver, i);
+    absl::StatusOr<CudaDeviceEntry> entry = EntryOf(driver, nvml, i);
     if (!entry.ok()) {  // It must not hide the others.
-      list.notes.push_back(
+      list.failures.push_back(
           absl::StrCat("GPU ", i, " is left out: ", entry.status().message()));
       continue;
     }
-    if (nvml != nullptr) AddNvmlFacts(*nvml, *entry);
     entry->facts.compiler = compiler;
     list.entries.push_back(*std::move(entry));
   }

@@ -26,11 +26,12 @@ struct CudaDeviceEntry {
 
 struct CudaDeviceList {
   std::vector<CudaDeviceEntry> entries;
-  std::vector<std::string> notes;  // Why a GPU was left out; a line each.
+  std::vector<std::string> failures;  // Why a GPU was left out; a line each.
 };
 
 // Returns every device that the driver shows to this process, in its order: it
-// obeys CUDA_VISIBLE_DEVICES. One that does not answer is left out with a note.
+// obeys CUDA_VISIBLE_DEVICES. One that does not answer is left out with its
+// failure; so is one of which NVML fails, as it would have other keys then.
 // `nvml` nullptr: what only NVML knows is left empty, and memory is CUDA's
 // total, which depends on the driver. `compiler` is the compiler's version.
 // Errors: as CudaStatus.

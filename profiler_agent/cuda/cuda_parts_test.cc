@@ -173,6 +173,17 @@ TEST(CudaStatusTest, CodesBecomeTheErrorsOfADevice) {
             "launching failed with CUDA_ERROR_ILLEGAL_ADDRESS (700)");
 }
 
+TEST(CudaStatusTest, SaysWhatToDoAboutADriverThatIsNotReady) {
+  EXPECT_THAT(Message(CudaStatus(CUDA_ERROR_SYSTEM_NOT_READY, "starting")),
+              HasSubstr("(802); is the fabric manager up? systemctl status "
+                        "nvidia-fabricmanager"));
+  EXPECT_THAT(
+      Message(CudaStatus(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, "starting")),
+      HasSubstr("reboot, or unload and load the module"));
+  EXPECT_THAT(Message(CudaStatus(CUDA_ERROR_DEVICE_UNAVAILABLE, "opening")),
+              HasSubstr("nvidia-smi -q -d COMPUTE"));
+}
+
 TEST(CudaStatusTest, AFaultExcludesTheCandidateAndALossTheDevice) {
   EXPECT_TRUE(ExcludesCandidate(CudaStatus(CUDA_ERROR_ILLEGAL_ADDRESS, "x")));
   EXPECT_TRUE(IsDeviceLost(CudaStatus(CUDA_ERROR_ECC_UNCORRECTABLE, "x")));
@@ -320,16 +331,16 @@ TEST(NvmlTest, IsNotFoundWhereItIsMissing) {
 
 TEST(NvmlTest, AsksThePartitionForMemoryAndTheBoardForPower) {
   const Nvml nvml(FakeNvml());
-  EXPECT_EQ(nvml.DriverVersion(), "580.159.04");
-  const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
-  ASSERT_TRUE(gpu.ok());
-  EXPECT_EQ(gpu->TotalMemoryBytes(), 1000);
-  EXPECT_EQ(gpu->PowerLimitW(), 700);
-  EXPECT_EQ(gpu->SmClockMhz(), 1980);
-  const absl::StatusOr<NvmlDevice> partition = nvml.Find("MIG-1");
-  ASSERT_TRUE(partition.ok());
-  EXPECT_EQ(partition->TotalMemoryBytes(), 100);
-  EXPECT_EQ(partition->PowerLimitW(), 700);
+  const absl::StatusOr<NvmlFacts> gpu = nvml.FactsOf("GPU-1");
+  ASSERT_TRUE(gpu.ok()) << gpu.status();
+  EXPECT_EQ(gpu->driver, "580.159.04");
+  EXPECT_EQ(gpu->memory_bytes, 1000);
+  EXPECT_EQ(gpu->power_limit_w, 700);
+  EXPECT_EQ(gpu->device->SmClockMhz(), 1980);
+  const absl::StatusOr<NvmlFacts> partition = nvml.FactsOf("MIG-1");
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  EXPECT_EQ(partition->memory_bytes, 100);
+  EXPECT_EQ(partition->power_limit_w, 700);
   EXPECT_EQ(nvml.Find("GPU-2").status().code(), absl::StatusCode::kNotFound);
 }
 
@@ -338,15 +349,49 @@ TEST(NvmlTest, WhatItDoesNotSayStaysUnknown) {
   const absl::StatusOr<NvmlDevice> gpu = nvml.Find("GPU-1");
   ASSERT_TRUE(gpu.ok());
   board.code = 3;  // Not supported.
-  EXPECT_EQ(nvml.DriverVersion(), "");
-  EXPECT_EQ(gpu->TotalMemoryBytes(), std::nullopt);
+  const absl::StatusOr<NvmlFacts> facts = nvml.FactsOf("GPU-1");
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(facts->driver, "");
+  EXPECT_EQ(facts->memory_bytes, std::nullopt);
+  EXPECT_EQ(facts->power_limit_w, std::nullopt);
   EXPECT_EQ(gpu->PowerLimitW(), std::nullopt);
   EXPECT_EQ(gpu->ThrottleReasons(), std::nullopt);
-  EXPECT_FALSE(gpu->IsLost());
+  EXPECT_TRUE(gpu->CheckNotLost().ok());
   board.code = 15;  // Lost.
-  EXPECT_TRUE(gpu->IsLost());
+  EXPECT_THAT(Message(gpu->CheckNotLost()), HasSubstr("fell off the bus"));
   board.code = 16;  // Must be reset.
-  EXPECT_TRUE(gpu->IsLost());
+  EXPECT_THAT(Message(gpu->CheckNotLost()), HasSubstr("must be reset"));
+}
+
+TEST(NvmlTest, AFailureThatMayPassIsNoAnswer) {
+  const Nvml nvml(FakeNvml());
+  for (const NvmlCode code : {1, 10, 15, 18, 999}) {
+    board.code = code;
+    EXPECT_THAT(Message(nvml.FactsOf("GPU-1").status()),
+                HasSubstr(absl::StrCat("NVML error ", code)));
+  }
+  board.code = 0;
+  EXPECT_EQ(nvml.FactsOf("GPU-1")->memory_bytes, 1000);
+  // A GPU that is none of NVML's stays one.
+  EXPECT_FALSE(nvml.FactsOf("GPU-2")->device.has_value());
+}
+
+// Which of its questions fails makes no difference.
+TEST(NvmlTest, EachOfItsAnswersIsNeeded) {
+  NvmlFunctions functions = FakeNvml();
+  functions.memory = [](NvmlHandle, NvmlMemory*) { return NvmlCode{999}; };
+  EXPECT_THAT(Message(Nvml(functions).FactsOf("GPU-1").status()),
+              HasSubstr("memory of a GPU failed with NVML error 999"));
+  functions = FakeNvml();
+  functions.power_limit = [](NvmlHandle, unsigned*) { return NvmlCode{999}; };
+  EXPECT_THAT(Message(Nvml(functions).FactsOf("GPU-1").status()),
+              HasSubstr("power limit of a GPU failed with NVML error 999"));
+}
+
+TEST(NvmlTest, ALibraryThatIsNotNvmlIsTooOldAndNotMissing) {
+  const absl::Status status = Nvml::LoadFrom("libc.so.6").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(Message(status), HasSubstr("nvmlInit_v2"));
 }
 
 TEST(CudaLookTest, SaysWhatTheGpuDoes) {
@@ -394,6 +439,9 @@ TEST(CudaLookTest, ALostGpuIsUnavailable) {
   board.code = 15;
   EXPECT_EQ(ReadTelemetryOf(*gpu, {}).status().code(),
             absl::StatusCode::kUnavailable);
+  EXPECT_EQ(nvml.Find("GPU-1").status().code(), absl::StatusCode::kUnavailable);
+  board.code = 999;  // Nobody knows.
+  EXPECT_EQ(nvml.Find("GPU-1").status().code(), absl::StatusCode::kInternal);
 }
 
 TEST(ThrottleWatchTest, LooksAtMostFortyTimesASecond) {

@@ -84,6 +84,23 @@ constexpr CodeMeaning kMeanings[] = {
 
 #undef WAVETUNE_MEANING
 
+// What an operator does about it; empty where that is not known.
+absl::string_view AdviceFor(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_SYSTEM_NOT_READY:
+      return "; is the fabric manager up? systemctl status "
+             "nvidia-fabricmanager";
+    case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+      return "; libcuda is not of the version of the NVIDIA kernel module: "
+             "reboot, or unload and load the module";
+    case CUDA_ERROR_DEVICE_UNAVAILABLE:
+      return "; another process has it for itself, or its compute mode "
+             "prohibits contexts: nvidia-smi -q -d COMPUTE";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 absl::Status CudaStatus(CUresult code, absl::string_view what) {
@@ -95,9 +112,10 @@ absl::Status CudaStatus(CUresult code, absl::string_view what) {
     return absl::InternalError(
         absl::StrCat(what, " failed with CUDA error ", static_cast<int>(code)));
   }
-  return absl::Status(meaning->status,
-                      absl::StrCat(what, " failed with ", meaning->name, " (",
-                                   static_cast<int>(code), ")"));
+  return absl::Status(
+      meaning->status,
+      absl::StrCat(what, " failed with ", meaning->name, " (",
+                   static_cast<int>(code), ")", AdviceFor(code)));
 }
 
 absl::Status CudaRunStatus(CUresult code, absl::string_view what) {

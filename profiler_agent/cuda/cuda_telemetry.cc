@@ -4,16 +4,14 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "base/clock.h"
+#include "base/status_macros.h"
 
 namespace wavetune {
 
 absl::StatusOr<DeviceState> ReadTelemetryOf(const NvmlDevice& device,
                                             const ProcessView& view) {
-  if (device.IsLost()) {
-    return absl::UnavailableError("the GPU is lost, or must be reset");
-  }
+  RETURN_IF_ERROR(device.CheckNotLost());
   DeviceState state;
   state.looked_at_us = SystemClock().NowUs();
   state.sm_clock_mhz = device.SmClockMhz().value_or(0);

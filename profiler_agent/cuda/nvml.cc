@@ -1,9 +1,9 @@
 #include "profiler_agent/cuda/nvml.h"
 
+#include <mutex>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "profiler_agent/cuda/shared_library.h"
 
@@ -14,20 +14,92 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 
 // nvmlReturn_t.
 constexpr NvmlCode kSuccess = 0;
+constexpr NvmlCode kNotSupported = 3;
+constexpr NvmlCode kNoPermission = 4;
+constexpr NvmlCode kNotFound = 6;
 constexpr NvmlCode kInsufficientSize = 7;
+constexpr NvmlCode kFunctionNotFound = 13;
 constexpr NvmlCode kGpuIsLost = 15;
 constexpr NvmlCode kResetRequired = 16;
+constexpr NvmlCode kVersionMismatch = 18;
 
 // nvmlClockType_t.
 constexpr int kSmClock = 1;
 
-}  // namespace
-
-std::optional<int64_t> NvmlDevice::TotalMemoryBytes() const {
-  const std::optional<NvmlMemory> memory = Memory();
-  if (!memory.has_value()) return std::nullopt;
-  return static_cast<int64_t>(memory->total);
+bool IsLostCode(NvmlCode code) {
+  return code == kGpuIsLost || code == kResetRequired;
 }
+
+// Whether this GPU, driver or user never gets an answer, whenever it is asked.
+bool IsNeverSaid(NvmlCode code) {
+  return code == kNotSupported || code == kNoPermission || code == kNotFound ||
+         code == kFunctionNotFound;
+}
+
+int32_t Watts(unsigned milliwatts) {
+  return static_cast<int32_t>((milliwatts + 500) / 1000);
+}
+
+absl::Status Failed(absl::string_view question, NvmlCode code) {
+  if (IsLostCode(code)) {
+    return absl::UnavailableError(absl::StrCat(
+        code == kGpuIsLost ? "the GPU is lost: it fell off the bus"
+                           : "the GPU must be reset",
+        " (NVML error ", code,
+        "); look for Xid in dmesg, then nvidia-smi --gpu-reset, or reboot"));
+  }
+  return absl::InternalError(absl::StrCat(
+      question, " failed with NVML error ", code,
+      "; nvidia-smi -q asks the same: does it answer on this host?"));
+}
+
+// Returns whether there is an answer. Errors: as Failed.
+absl::StatusOr<bool> Answered(absl::string_view question, NvmlCode code) {
+  if (code == kSuccess) return true;
+  if (IsNeverSaid(code)) return false;
+  return Failed(question, code);
+}
+
+absl::StatusOr<NvmlFunctions> BindAll(const SharedLibrary& library) {
+  NvmlFunctions nvml;
+  RETURN_IF_ERROR(library.Bind("nvmlInit_v2", &nvml.init));
+  RETURN_IF_ERROR(
+      library.Bind("nvmlSystemGetDriverVersion", &nvml.driver_version));
+  RETURN_IF_ERROR(
+      library.Bind("nvmlDeviceGetHandleByUUID", &nvml.handle_by_uuid));
+  RETURN_IF_ERROR(library.Bind("nvmlDeviceGetMemoryInfo", &nvml.memory));
+  RETURN_IF_ERROR(
+      library.Bind("nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit));
+  RETURN_IF_ERROR(library.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
+  RETURN_IF_ERROR(
+      library.Bind("nvmlDeviceGetUtilizationRates", &nvml.utilisation));
+  library.Bind("nvmlDeviceGetTemperature", &nvml.temperature).IgnoreError();
+  // The third version, since driver 510, differs from the second in its name.
+  if (!library
+           .Bind("nvmlDeviceGetComputeRunningProcesses_v3",
+                 &nvml.compute_processes)
+           .ok()) {
+    library
+        .Bind("nvmlDeviceGetComputeRunningProcesses_v2",
+              &nvml.compute_processes)
+        .IgnoreError();
+  }
+  // Renamed with driver 535; the older name is there as long as it is.
+  if (!library
+           .Bind("nvmlDeviceGetCurrentClocksEventReasons",
+                 &nvml.throttle_reasons)
+           .ok()) {
+    RETURN_IF_ERROR(library.Bind("nvmlDeviceGetCurrentClocksThrottleReasons",
+                                 &nvml.throttle_reasons));
+  }
+  library
+      .Bind("nvmlDeviceGetDeviceHandleFromMigDeviceHandle",
+            &nvml.parent_of_partition)
+      .IgnoreError();
+  return nvml;
+}
+
+}  // namespace
 
 std::optional<NvmlMemory> NvmlDevice::Memory() const {
   NvmlMemory memory = {};
@@ -38,7 +110,7 @@ std::optional<NvmlMemory> NvmlDevice::Memory() const {
 std::optional<int32_t> NvmlDevice::PowerLimitW() const {
   unsigned milliwatts = 0;
   if (nvml_.power_limit(board_, &milliwatts) != kSuccess) return std::nullopt;
-  return static_cast<int32_t>((milliwatts + 500) / 1000);
+  return Watts(milliwatts);
 }
 
 std::optional<int32_t> NvmlDevice::TemperatureC() const {
@@ -90,73 +162,46 @@ std::optional<std::vector<int64_t>> NvmlDevice::ComputeProcesses() const {
   }
 }
 
-bool NvmlDevice::IsLost() const {
+absl::Status NvmlDevice::CheckNotLost() const {
   unsigned milliwatts = 0;
   const NvmlCode code = nvml_.power_limit(board_, &milliwatts);
-  return code == kGpuIsLost || code == kResetRequired;
+  return IsLostCode(code) ? Failed("", code) : absl::OkStatus();
 }
 
 absl::StatusOr<const Nvml*> Nvml::Load() {
-  static const auto* const nvml = new absl::StatusOr<Nvml>(LoadFrom(kLibrary));
-  if (!nvml->ok()) return nvml->status();
-  return &**nvml;
+  static std::mutex mutex;
+  static const Nvml* loaded = nullptr;  // For ever.
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (loaded == nullptr) {
+    ASSIGN_OR_RETURN(const Nvml nvml, LoadFrom(kLibrary));
+    loaded = new Nvml(nvml);
+  }
+  return loaded;
 }
 
 absl::StatusOr<Nvml> Nvml::LoadFrom(const std::string& library) {
   ASSIGN_OR_RETURN(const SharedLibrary opened, SharedLibrary::Open({library}));
-  NvmlFunctions nvml;
-  RETURN_IF_ERROR(opened.Bind("nvmlInit_v2", &nvml.init));
-  RETURN_IF_ERROR(
-      opened.Bind("nvmlSystemGetDriverVersion", &nvml.driver_version));
-  RETURN_IF_ERROR(
-      opened.Bind("nvmlDeviceGetHandleByUUID", &nvml.handle_by_uuid));
-  RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetMemoryInfo", &nvml.memory));
-  RETURN_IF_ERROR(
-      opened.Bind("nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit));
-  RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetClockInfo", &nvml.clock));
-  RETURN_IF_ERROR(
-      opened.Bind("nvmlDeviceGetUtilizationRates", &nvml.utilisation));
-  opened.Bind("nvmlDeviceGetTemperature", &nvml.temperature).IgnoreError();
-  // The third version, since driver 510, differs from the second in its name.
-  if (!opened
-           .Bind("nvmlDeviceGetComputeRunningProcesses_v3",
-                 &nvml.compute_processes)
-           .ok()) {
-    opened
-        .Bind("nvmlDeviceGetComputeRunningProcesses_v2",
-              &nvml.compute_processes)
-        .IgnoreError();
-  }
-  // Renamed with driver 535; the older name is there as long as it is.
-  if (!opened
-           .Bind("nvmlDeviceGetCurrentClocksEventReasons",
-                 &nvml.throttle_reasons)
-           .ok()) {
-    RETURN_IF_ERROR(opened.Bind("nvmlDeviceGetCurrentClocksThrottleReasons",
-                                &nvml.throttle_reasons));
-  }
-  opened
-      .Bind("nvmlDeviceGetDeviceHandleFromMigDeviceHandle",
-            &nvml.parent_of_partition)
-      .IgnoreError();
-  const NvmlCode code = nvml.init();
-  if (code == kSuccess) return Nvml(nvml);
-  return absl::UnavailableError(
-      absl::StrCat("NVML does not start: error ", code));
-}
-
-std::string Nvml::DriverVersion() const {
-  char text[96] = {};
-  if (nvml_.driver_version(text, sizeof(text) - 1) != kSuccess) return "";
-  return text;
+  const absl::StatusOr<NvmlFunctions> nvml = BindAll(opened);
+  if (!nvml.ok()) return absl::UnimplementedError(nvml.status().message());
+  const NvmlCode code = nvml->init();
+  if (code == kSuccess) return Nvml(*nvml);
+  return absl::UnavailableError(absl::StrCat(
+      "NVML does not start: error ", code,
+      code == kVersionMismatch
+          ? " (it is not of the version of the NVIDIA kernel module: reboot, "
+            "or unload and load the module)"
+          : "; nvidia-smi asks the same: does it answer on this host?"));
 }
 
 absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
   NvmlHandle handle = nullptr;
   const NvmlCode code = nvml_.handle_by_uuid(uuid.c_str(), &handle);
-  if (code != kSuccess) {
+  if (IsNeverSaid(code)) {
     return absl::NotFoundError(
         absl::StrCat("NVML does not know device ", uuid, ": error ", code));
+  }
+  if (code != kSuccess) {
+    return Failed(absl::StrCat("looking for device ", uuid), code);
   }
   // A partition has no power limit or clock of its own.
   NvmlHandle board = nullptr;
@@ -165,6 +210,30 @@ absl::StatusOr<NvmlDevice> Nvml::Find(const std::string& uuid) const {
     board = handle;
   }
   return NvmlDevice(nvml_, handle, board);
+}
+
+absl::StatusOr<NvmlFacts> Nvml::FactsOf(const std::string& uuid) const {
+  NvmlFacts facts;
+  char driver[96] = {};
+  ASSIGN_OR_RETURN(const bool has_driver,
+                   Answered("asking for the driver's version",
+                            nvml_.driver_version(driver, sizeof(driver) - 1)));
+  if (has_driver) facts.driver = driver;
+  const absl::StatusOr<NvmlDevice> device = Find(uuid);
+  if (absl::IsNotFound(device.status())) return facts;
+  RETURN_IF_ERROR(device.status());
+  NvmlMemory memory = {};
+  ASSIGN_OR_RETURN(const bool has_memory,
+                   Answered("asking for the memory of a GPU",
+                            nvml_.memory(device->handle_, &memory)));
+  if (has_memory) facts.memory_bytes = static_cast<int64_t>(memory.total);
+  unsigned milliwatts = 0;
+  ASSIGN_OR_RETURN(const bool has_limit,
+                   Answered("asking for the power limit of a GPU",
+                            nvml_.power_limit(device->board_, &milliwatts)));
+  if (has_limit) facts.power_limit_w = Watts(milliwatts);
+  facts.device = *device;
+  return facts;
 }
 
 }  // namespace wavetune

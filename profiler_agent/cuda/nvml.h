@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace wavetune {
@@ -68,9 +69,6 @@ class NvmlDevice {
   NvmlDevice(const NvmlFunctions& nvml, NvmlHandle handle, NvmlHandle board)
       : nvml_(nvml), handle_(handle), board_(board) {}
 
-  // Memory in bytes with what the driver keeps for itself: the same under every
-  // driver.
-  std::optional<int64_t> TotalMemoryBytes() const;
   // Enforced limit of the board, rounded to whole watts.
   std::optional<int32_t> PowerLimitW() const;
   // Of the board, now; bits as in model/kernel/throttling.h.
@@ -84,19 +82,34 @@ class NvmlDevice {
   std::optional<int32_t> UtilisationPercent() const;
   // Processes with a compute context, ids as the host counts them; ours, too.
   std::optional<std::vector<int64_t>> ComputeProcesses() const;
-  // Whether the driver says that the GPU fell off the bus, or must be reset.
-  bool IsLost() const;
+  // Errors: UNAVAILABLE where the driver says that the GPU fell off the bus, or
+  // must be reset (says what to do).
+  absl::Status CheckNotLost() const;
 
  private:
+  friend class Nvml;
+
   NvmlFunctions nvml_;
   NvmlHandle handle_;
   NvmlHandle board_;
 };
 
+// What NVML knows of a GPU that goes into its keys. What is absent is never
+// said of it.
+struct NvmlFacts {
+  std::optional<NvmlDevice> device;
+  std::string driver;  // "580.159.04"; empty: absent.
+  // Memory in bytes with what the driver keeps for itself: the same under every
+  // driver.
+  std::optional<int64_t> memory_bytes;
+  std::optional<int32_t> power_limit_w;  // As NvmlDevice's.
+};
+
 class Nvml {
  public:
-  // Loads and initialises the library, once a process. Errors: NOT_FOUND where
-  // it is missing, UNAVAILABLE where it does not start.
+  // Loads and initialises the library; once that went well, once a process.
+  // Errors: NOT_FOUND where it is missing; UNIMPLEMENTED where it is too old;
+  // UNAVAILABLE where it does not start.
   static absl::StatusOr<const Nvml*> Load();
 
   // The same from another library, as often as called; for tests.
@@ -105,11 +118,14 @@ class Nvml {
   // For tests.
   explicit Nvml(const NvmlFunctions& functions) : nvml_(functions) {}
 
-  // "580.159.04"; empty where unknown.
-  std::string DriverVersion() const;
-
-  // `uuid` as nvidia-smi -L prints it. Errors: NOT_FOUND.
+  // `uuid` as nvidia-smi -L prints it. Errors: NOT_FOUND where it has none;
+  // UNAVAILABLE where the GPU is lost (says what to do); INTERNAL.
   absl::StatusOr<NvmlDevice> Find(const std::string& uuid) const;
+
+  // Returns what goes into the GPU's keys. Errors: as Find, but for a GPU that
+  // NVML does not have; INTERNAL where a question fails that another time may
+  // not: the keys must not depend on the moment.
+  absl::StatusOr<NvmlFacts> FactsOf(const std::string& uuid) const;
 
  private:
   NvmlFunctions nvml_;

@@ -30,7 +30,9 @@ class ThrottleWatch {
   int32_t sm_clock_mhz() const { return sm_clock_mhz_; }
 
   // Asks whether the device is gone.
-  bool IsLost() const { return device_.has_value() && device_->IsLost(); }
+  bool IsLost() const {
+    return device_.has_value() && !device_->CheckNotLost().ok();
+  }
 
  private:
   std::optional<NvmlDevice> device_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +25,12 @@ struct Found {
   DeviceFacts facts;
   std::vector<std::string> command;        // Of its workers.
   std::shared_ptr<DeviceMonitor> monitor;  // nullptr: it does not say.
+};
+
+// What a backend found, and how it was asked.
+struct Asked {
+  BackendDevices devices;
+  std::vector<std::string> command;
 };
 
 std::unique_ptr<DeviceHost> CreateHost(const AgentDevicesOptions& options,
@@ -69,54 +75,76 @@ std::vector<std::unique_ptr<DeviceHost>> CreateHosts(
   return hosts;
 }
 
-Backend::Enumeration Enumerate(const AgentDevicesOptions& options,
-                               const std::string& backend) {
-  RemoteDevice worker({.command = WorkerCommand(options, backend)});
+Backend::Enumeration Enumerate(const std::vector<std::string>& command) {
+  RemoteDevice worker({.command = command});
   absl::StatusOr<Backend::Enumeration> found = worker.Enumerate();
   if (found.ok()) return *std::move(found);
-  return {.note = absl::StrCat("looking for devices failed: ",
-                               found.status().message())};
+  return {.failure = absl::StrCat("looking for devices failed: ",
+                                  found.status().message())};
 }
 
-// Calls `take` with what each backend that is built in finds, and with the
-// options that it was asked with.
-void EnumerateAll(
-    AgentDevicesOptions options,
-    const std::function<void(const AgentDevicesOptions& asked,
-                             const std::string& backend,
-                             const Backend::Enumeration& found)>& take) {
+// Asks each backend that is built in.
+std::vector<Asked> EnumerateAll(AgentDevicesOptions options) {
   // CUDA first, as OpenCL leaves out what it has.
   std::stable_partition(options.backends.begin(), options.backends.end(),
                         [](const std::string& b) { return b == "cuda"; });
+  std::vector<Asked> all;
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) continue;
-    const Backend::Enumeration found = Enumerate(options, backend);
-    take(options, backend, found);
-    // NVIDIA's OpenCL lists the same GPUs again.
-    if (backend == "cuda" && !found.devices.empty()) {
+    Asked asked{.devices = {.backend = backend},
+                .command = WorkerCommand(options, backend)};
+    asked.devices.found = Enumerate(asked.command);
+    // NVIDIA's OpenCL lists the same GPUs again, also while CUDA waits for
+    // some.
+    const Backend::Enumeration& found = asked.devices.found;
+    if (backend == "cuda" &&
+        (!found.devices.empty() || !found.failure.empty())) {
       options.backend.skip_nvidia_opencl = true;
     }
+    all.push_back(std::move(asked));
+  }
+  return all;
+}
+
+DeviceList ListOf(const std::vector<Asked>& all) {
+  std::vector<BackendDevices> devices;
+  for (const Asked& asked : all) devices.push_back(asked.devices);
+  return EachOnce(devices);
+}
+
+void SayFound(const std::vector<Asked>& all, const DeviceList& list) {
+  for (const Asked& asked : all) {
+    if (asked.devices.found.note.empty()) continue;
+    Log(LogLevel::kInfo, "agent",
+        absl::StrCat(asked.devices.backend, ": ", asked.devices.found.note));
+  }
+  for (const std::string& problem : list.problems) {
+    Log(LogLevel::kWarning, "agent", problem);
+  }
+  for (const DeviceFacts& facts : list.devices) {
+    Log(LogLevel::kInfo, "agent",
+        absl::StrCat(facts.backend, ": ", facts.label, " (", facts.uuid, ", ",
+                     facts.multiprocessors, " multiprocessors, ", facts.driver,
+                     ")"));
   }
 }
 
-// Says what a backend found, and adds it to `all`.
-void TakeFound(const AgentDevicesOptions& options, const std::string& backend,
-               const Backend::Enumeration& found, std::vector<Found>& all) {
-  if (!found.note.empty()) {
-    Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": ", found.note));
+// Devices of a backend share what watches them.
+std::vector<Found> Reachable(const std::vector<Asked>& all,
+                             const DeviceList& list) {
+  std::vector<Found> reachable;
+  for (const Asked& asked : all) {
+    std::shared_ptr<DeviceMonitor> monitor;
+    if (asked.devices.found.watches) {
+      monitor = std::make_shared<DeviceMonitor>(asked.command);
+    }
+    for (const DeviceFacts& facts : list.devices) {
+      if (facts.backend != asked.devices.backend) continue;
+      reachable.push_back(
+          {.facts = facts, .command = asked.command, .monitor = monitor});
+    }
   }
-  const std::vector<std::string> command = WorkerCommand(options, backend);
-  std::shared_ptr<DeviceMonitor> monitor;
-  if (found.watches && !found.devices.empty()) {
-    monitor = std::make_shared<DeviceMonitor>(command);
-  }
-  for (const DeviceFacts& facts : found.devices) {
-    Log(LogLevel::kInfo, "agent",
-        absl::StrCat(backend, ": ", facts.label, " (", facts.uuid, ", ",
-                     facts.multiprocessors, " multiprocessors, ", facts.driver,
-                     ")"));
-    all.push_back({.facts = facts, .command = command, .monitor = monitor});
-  }
+  return reachable;
 }
 
 }  // namespace
@@ -172,29 +200,46 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
   return command;
 }
 
-std::vector<DeviceFacts> ListDevices(const AgentDevicesOptions& options) {
-  std::vector<DeviceFacts> devices;
-  EnumerateAll(options, [&devices](const AgentDevicesOptions&,
-                                   const std::string&,
-                                   const Backend::Enumeration& found) {
-    devices.insert(devices.end(), found.devices.begin(), found.devices.end());
-  });
-  return devices;
+DeviceList EachOnce(const std::vector<BackendDevices>& found) {
+  DeviceList list;
+  std::set<std::string> uuids;
+  for (const BackendDevices& backend : found) {
+    if (!backend.found.failure.empty()) {
+      list.cut_short = true;
+      list.problems.push_back(
+          absl::StrCat(backend.backend, ": ", backend.found.failure));
+    }
+    for (const DeviceFacts& facts : backend.found.devices) {
+      if (uuids.insert(facts.uuid).second) {
+        list.devices.push_back(facts);
+        continue;
+      }
+      list.problems.push_back(absl::StrCat(
+          backend.backend, ": another device, ", facts.label, ", has the UUID ",
+          facts.uuid,
+          " too and is left out: devices are told apart by it; give each its "
+          "own (of virtual GPUs the hypervisor does), or hide one with "
+          "CUDA_VISIBLE_DEVICES"));
+    }
+  }
+  return list;
 }
 
-std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    const AgentDevicesOptions& options, const ReportSink& report) {
-  std::vector<Found> all;
+DeviceList ListDevices(const AgentDevicesOptions& options) {
+  return ListOf(EnumerateAll(options));
+}
+
+FoundDevices FindDevices(const AgentDevicesOptions& options,
+                         const ReportSink& report) {
   for (const std::string& backend : options.backends) {
     if (IsBuiltIn(backend)) continue;
     Log(LogLevel::kInfo, "agent", absl::StrCat(backend, ": not built in"));
   }
-  EnumerateAll(options, [&all](const AgentDevicesOptions& asked,
-                               const std::string& backend,
-                               const Backend::Enumeration& found) {
-    TakeFound(asked, backend, found, all);
-  });
-  return CreateHosts(options, all, report);
+  const std::vector<Asked> all = EnumerateAll(options);
+  FoundDevices found{.list = ListOf(all)};
+  SayFound(all, found.list);
+  found.hosts = CreateHosts(options, Reachable(all, found.list), report);
+  return found;
 }
 
 }  // namespace wavetune

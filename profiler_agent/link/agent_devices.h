@@ -41,14 +41,42 @@ int PrepareWorkers(int wanted, int devices);
 std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
                                        const std::string& backend);
 
-// Returns the facts of what FindDevices would find now, each backend asked in a
-// fresh process, and says nothing in the log. Cannot fail.
-std::vector<DeviceFacts> ListDevices(const AgentDevicesOptions& options);
+// The devices that there are now, as far as drivers answer.
+struct DeviceList {
+  std::vector<DeviceFacts> devices;
+  // Why devices are missing that should be there, and what to do; a line each.
+  std::vector<std::string> problems;
+  // An error cut the list short: those that are missing may be there the next
+  // time.
+  bool cut_short = false;
+};
+
+// What one backend found.
+struct BackendDevices {
+  std::string backend;
+  Backend::Enumeration found;
+};
+
+// Returns the devices that the backends found, in that order and each UUID
+// once: the daemon, jobs and drivers know a device by nothing else. Cannot
+// fail. Pure.
+DeviceList EachOnce(const std::vector<BackendDevices>& found);
+
+// Returns what FindDevices would find now, each backend asked in a fresh
+// process, and says nothing in the log. Cannot fail.
+DeviceList ListDevices(const AgentDevicesOptions& options);
+
+// The devices, each behind a host.
+struct FoundDevices {
+  std::vector<std::unique_ptr<DeviceHost>> hosts;
+  DeviceList list;
+};
 
 // Returns a host per usable device. What is missing (a backend that is not
-// built in, no driver, no device) is one log line each. Cannot fail.
-std::vector<std::unique_ptr<DeviceHost>> FindDevices(
-    const AgentDevicesOptions& options, const ReportSink& report);
+// built in, no driver, no device) is one log line each, a warning where an
+// error is to blame. Cannot fail.
+FoundDevices FindDevices(const AgentDevicesOptions& options,
+                         const ReportSink& report);
 
 }  // namespace wavetune
 

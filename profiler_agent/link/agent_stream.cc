@@ -117,10 +117,28 @@ void ReportProblems(const Hosts& hosts, ReportRelay& relay) {
 void ReportRelay::Attach(MessageStream* stream) {
   const std::lock_guard<std::mutex> lock(mutex_);
   stream_ = stream;
+  if (problems_.problems().lines_size() > 0) Send(problems_);
 }
 
 void ReportRelay::Report(const v1::AttachRequest& message) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  Send(message);
+}
+
+bool ReportRelay::TellProblems(const std::vector<std::string>& problems) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto& before = problems_.problems().lines();
+  if (std::equal(before.begin(), before.end(), problems.begin(),
+                 problems.end())) {
+    return false;
+  }
+  problems_.mutable_problems()->mutable_lines()->Assign(problems.begin(),
+                                                        problems.end());
+  Send(problems_);
+  return true;
+}
+
+void ReportRelay::Send(const v1::AttachRequest& message) {
   if (stream_ == nullptr) return;
   // A failed write means that the stream ended; reading notices it, too.
   const bool written = HasForeignText(message)

@@ -31,9 +31,17 @@ class ReportRelay {
   void Attach(MessageStream* stream);
   void Report(const v1::AttachRequest& message);
 
+  // Why devices are missing, a line each: whichever daemon is attached is told,
+  // now and later. Returns whether they are others than before.
+  bool TellProblems(const std::vector<std::string>& problems);
+
  private:
+  void Send(const v1::AttachRequest& message);  // Holds mutex_.
+
   std::mutex mutex_;
+  // Guarded by mutex_.
   MessageStream* stream_ = nullptr;
+  v1::AttachRequest problems_;
 };
 
 struct AgentStreamOptions {

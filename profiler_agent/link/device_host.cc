@@ -48,7 +48,11 @@ DeviceFacts DeviceHost::facts() const {
 
 std::string DeviceHost::problem() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return problem_;
+  return Problem();
+}
+
+const std::string& DeviceHost::Problem() const {
+  return problem_.empty() ? seen_problem_ : problem_;
 }
 
 int64_t DeviceHost::batches() const {
@@ -187,7 +191,8 @@ void DeviceHost::Work(const std::stop_token& stop) {
     SetLaunching(true);
     const absl::Status status = running_.run(running_.cancel.get_token());
     SetLaunching(false);
-    SetProblem(IsDeviceLost(status) ? std::string(status.message()) : "");
+    SetProblem(&DeviceHost::problem_,
+               IsDeviceLost(status) ? std::string(status.message()) : "");
     lock.lock();
     busy_ = false;
     changed_.notify_all();
@@ -217,7 +222,7 @@ void DeviceHost::WorkIdle() {
   if (release) {
     for (const auto& worker : workers_) worker->Release();
   } else if (probe_().ok()) {
-    SetProblem("");
+    SetProblem(&DeviceHost::problem_, "");
   }
 }
 
@@ -228,11 +233,15 @@ void DeviceHost::LetGo() {
   changed_.notify_all();
 }
 
-void DeviceHost::SetProblem(const std::string& problem) {
+void DeviceHost::SetProblem(std::string DeviceHost::*source,
+                            const std::string& known) {
+  std::string problem;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (problem_ == problem) return;
-    problem_ = problem;
+    const std::string before = Problem();
+    this->*source = known;
+    problem = Problem();
+    if (problem == before) return;
   }
   Log(LogLevel::kWarning, "device",
       absl::StrCat("device ", facts().uuid,
@@ -263,6 +272,22 @@ bool DeviceHost::TakePowerLimit(const DeviceState& state) {
   return true;
 }
 
+void DeviceHost::SayLook(const absl::Status& status) {
+  // A lost device has been told.
+  const std::string failure =
+      IsDeviceLost(status) ? "" : std::string(status.message());
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (look_failure_ == failure) return;
+    look_failure_ = failure;
+  }
+  if (failure.empty()) return;
+  Log(LogLevel::kWarning, "device",
+      absl::StrCat("device ", facts().uuid,
+                   ": nobody sees what it does, or who else uses it: ", failure,
+                   "; looking again every few seconds"));
+}
+
 void DeviceHost::Watch() {
   if (!read_telemetry_) return;
   bool quiet = false;
@@ -271,11 +296,12 @@ void DeviceHost::Watch() {
     quiet = Quiet();
   }
   absl::StatusOr<DeviceState> state = read_telemetry_();
-  if (!state.ok()) {
-    Log(LogLevel::kDebug, "device",
-        absl::StrCat("looking at the device: ", state.status().message()));
-    return;
+  if (state.ok() || IsDeviceLost(state.status())) {
+    SetProblem(&DeviceHost::seen_problem_,
+               std::string(state.status().message()));
   }
+  SayLook(state.status());
+  if (!state.ok()) return;
   v1::AttachRequest changed;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -291,7 +317,7 @@ void DeviceHost::Watch() {
     if (quiet) quiet_look_at_ = SystemClock().SteadyNow();
     if (TakePowerLimit(*state)) {
       changed.mutable_device()->set_device_uuid(facts_.uuid);
-      changed.mutable_device()->set_problem(problem_);
+      changed.mutable_device()->set_problem(Problem());
       *changed.mutable_device()->mutable_facts() = DeviceFactsToProto(facts_);
     }
   }

@@ -7,6 +7,7 @@
 // Workers that have nothing to do for a while are ended: an idle agent takes no
 // memory of a device, and no upgrade of its driver waits for it.
 // A device that was lost is probed until it is back; the daemon is told both.
+// One that has nothing to do is lost, too, where its telemetry says so.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_PROFILER_AGENT_LINK_DEVICE_HOST_H_
@@ -121,7 +122,12 @@ class DeviceHost {
                    const std::string& specialisation);
   // Waits until the worker that measures may be used.
   void EndWarmUp();
-  void SetProblem(const std::string& problem);
+  // Keeps why the device cannot be used, as `source` (a member below) knows it,
+  // and reports where that changes whether, or why, it can.
+  void SetProblem(std::string DeviceHost::*source, const std::string& known);
+  const std::string& Problem() const;  // Holds mutex_.
+  // Says once where looks fail.
+  void SayLook(const absl::Status& status);
   void SetLaunching(bool launching);
   // No launch of ours for the quiet period. Holds mutex_.
   bool Quiet() const;
@@ -153,7 +159,10 @@ class DeviceHost {
   int64_t batches_ = 0;
   bool workers_run_ = false;  // As far as we know.
   bool let_go_ = false;       // Asked for, and not done.
-  std::string problem_;
+  std::string problem_;       // Of batches; probes clear it.
+  // Of looks, which clear it; where only these tell, there is nothing to probe.
+  std::string seen_problem_;
+  std::string look_failure_;  // Of the last look, as it was said.
   DeviceFacts facts_;
   bool launching_ = false;
   // Of our last launch, and of the last look without any; none yet.

@@ -84,7 +84,12 @@ class DeviceHostTest : public ::testing::Test {
   absl::StatusOr<DeviceState> ReadTelemetry() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++looks_;
+    if (!look_.ok()) return look_;
     return *state_;
+  }
+  void FailLooks(const absl::Status& status) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    look_ = status;
   }
   void SetState(const DeviceState& state) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -105,6 +110,7 @@ class DeviceHostTest : public ::testing::Test {
   std::chrono::milliseconds idle_release_{60'000};
   int stops_ = 0;
   std::optional<DeviceState> state_;  // None: the device does not say.
+  absl::Status look_;                 // What looking fails with.
   int looks_ = 0;
   std::shared_ptr<FakeDeviceScript> script_ =
       std::make_shared<FakeDeviceScript>();
@@ -190,6 +196,52 @@ TEST_F(DeviceHostTest, TellsThatADeviceIsLostAndThatItIsBack) {
   EXPECT_TRUE(back.has_device());
   EXPECT_EQ(back.device().problem(), "");
   EXPECT_EQ(host->problem(), "");
+}
+
+TEST_F(DeviceHostTest, AnIdleDeviceIsLostWhereItsTelemetrySaysSo) {
+  SetState({.sm_clock_mhz = 1980});
+  const std::unique_ptr<DeviceHost> host = Create();
+  host->Watch();
+  EXPECT_TRUE(Next().has_state());
+  FailLooks(absl::UnavailableError("it fell off the bus"));
+  host->Watch();
+  host->Watch();
+  const v1::AttachRequest lost = Next();
+  EXPECT_EQ(lost.device().device_uuid(), "fake-0");
+  EXPECT_EQ(lost.device().problem(), "it fell off the bus");
+  EXPECT_EQ(host->problem(), "it fell off the bus");
+  // Nobody could look: that says nothing of the device.
+  FailLooks(absl::InternalError("no worker"));
+  host->Watch();
+  EXPECT_EQ(host->problem(), "it fell off the bus");
+  FailLooks(absl::OkStatus());
+  host->Watch();
+  const v1::AttachRequest back = Next();
+  EXPECT_TRUE(back.has_device());
+  EXPECT_EQ(back.device().problem(), "");
+  EXPECT_TRUE(Next().has_state());
+}
+
+// A probe that goes well is no answer of the telemetry's, and the other way
+// round.
+TEST_F(DeviceHostTest, ALostDeviceIsBackWhenAllSourcesSaySo) {
+  SetState({.sm_clock_mhz = 1980});
+  script_->prepare_errors[kColumnSumConfiguration] =
+      absl::UnavailableError("gone");
+  const std::unique_ptr<DeviceHost> host = Create();
+  FailLooks(absl::UnavailableError("it fell off the bus"));
+  host->Watch();
+  EXPECT_EQ(Next().device().problem(), "it fell off the bus");
+  host->Submit(Batch(1), Kernel());
+  EXPECT_EQ(Next().done().error(), "gone");
+  EXPECT_EQ(Next().device().problem(), "gone");
+  // The probe is done, and the telemetry's problem stays.
+  EXPECT_EQ(Next().device().problem(), "it fell off the bus");
+  FailLooks(absl::OkStatus());
+  host->Watch();
+  const v1::AttachRequest back = Next();
+  EXPECT_TRUE(back.has_device());
+  EXPECT_EQ(back.device().problem(), "");
 }
 
 TEST_F(DeviceHostTest, WorkersWithNothingToDoAreReleasedOnce) {

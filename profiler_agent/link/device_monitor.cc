@@ -16,7 +16,11 @@ absl::StatusOr<DeviceState> DeviceMonitor::ReadTelemetry(
     const std::string& device_uuid) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (worker_ == nullptr || !worker_->running()) {
-    ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(command_));
+    absl::StatusOr<std::unique_ptr<WorkerProcess>> started =
+        WorkerProcess::Start(command_);
+    // It says nothing of the device.
+    if (!started.ok()) return absl::InternalError(started.status().message());
+    worker_ = *std::move(started);
   }
   v1::WorkerRequest request;
   request.mutable_read_telemetry()->set_device_uuid(device_uuid);

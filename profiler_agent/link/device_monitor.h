@@ -29,7 +29,7 @@ class DeviceMonitor {
       std::chrono::milliseconds timeout = std::chrono::milliseconds(5'000));
 
   // Returns the state of a device, without `busy`. Starts the worker where it
-  // does not run. Errors: as WorkerProcess::Call; the backend's.
+  // does not run. Errors: the backend's; UNAVAILABLE is of the device only.
   absl::StatusOr<DeviceState> ReadTelemetry(const std::string& device_uuid);
 
   // Ends the worker, and so what it holds of the driver, until the next call

@@ -40,17 +40,17 @@ std::string Difference(const DeviceFacts& now, const DeviceFacts& before) {
 
 }  // namespace
 
-DriverWatch::DriverWatch(DriverWatchOptions options,
-                         std::vector<DeviceFacts> listed, std::string mark,
-                         const Clock& clock)
+DriverWatch::DriverWatch(DriverWatchOptions options, DeviceList listed,
+                         std::string mark, const Clock& clock)
     : options_(std::move(options)),
-      listed_(std::move(listed)),
+      listed_(std::move(listed.devices)),
       clock_(clock),
-      mark_(std::move(mark)) {}
+      mark_(std::move(mark)),
+      wanted_(listed.cut_short) {}
 
 std::string DriverWatch::Look() {
   if (!Due()) return "";
-  const std::vector<DeviceFacts> found = options_.list();
+  const DeviceList found = options_.list();
   last_list_ = clock_.SteadyNow();
   return Compare(found);
 }
@@ -72,10 +72,10 @@ bool DriverWatch::Due() {
   return true;
 }
 
-std::string DriverWatch::Compare(const std::vector<DeviceFacts>& found) {
+std::string DriverWatch::Compare(const DeviceList& found) {
   bool missing = false;
   for (const DeviceFacts& before : listed_) {
-    const DeviceFacts* const now = FindDevice(found, before.uuid);
+    const DeviceFacts* const now = FindDevice(found.devices, before.uuid);
     if (now == nullptr) {
       missing = true;
     } else if (!SameDevice(*now, before)) {
@@ -84,12 +84,12 @@ std::string DriverWatch::Compare(const std::vector<DeviceFacts>& found) {
   }
   if (!missing) {
     missing_since_.reset();
-    wanted_ = false;
+    wanted_ = found.cut_short;
   } else {
     if (!missing_since_.has_value()) missing_since_ = clock_.SteadyNow();
     if (clock_.SteadyNow() - *missing_since_ < kMissing) return "";
   }
-  for (const DeviceFacts& now : found) {
+  for (const DeviceFacts& now : found.devices) {
     if (FindDevice(listed_, now.uuid) == nullptr) {
       return absl::StrCat(now.uuid, " is there, and was not");
     }

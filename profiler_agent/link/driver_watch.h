@@ -9,9 +9,10 @@
 //   }
 //
 // Listing devices costs a process that loads the drivers, so it happens only
-// where their mark has changed (driver_mark.h) or a device is lost, and ever
-// more seldom while that shows nothing. In the middle of an upgrade there are
-// no devices, or fewer: those that are missing are waited for.
+// where their mark has changed (driver_mark.h), a device is lost or an error
+// cut the last list short, and ever more seldom while that shows nothing. In
+// the middle of an upgrade there are no devices, or fewer: those that are
+// missing are waited for.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_LINK_DRIVER_WATCH_H_
@@ -25,13 +26,14 @@
 
 #include "base/clock.h"
 #include "model/kernel/device.h"
+#include "profiler_agent/link/agent_devices.h"
 
 namespace wavetune {
 
 struct DriverWatchOptions {
   std::function<std::string()> mark;
   // In fresh processes, as one keeps the driver that it loaded.
-  std::function<std::vector<DeviceFacts>()> list;
+  std::function<DeviceList()> list;
   std::function<bool()> any_lost = [] { return false; };
   // Called where the mark has changed, before anything is listed: drivers that
   // nobody needs now are let go, or an upgrade would wait for them.
@@ -50,8 +52,8 @@ class DriverWatch {
 
   // `listed`: the devices as the daemon knows them; `mark` as it was before
   // they were listed. `clock` outlives it.
-  DriverWatch(DriverWatchOptions options, std::vector<DeviceFacts> listed,
-              std::string mark, const Clock& clock);
+  DriverWatch(DriverWatchOptions options, DeviceList listed, std::string mark,
+              const Clock& clock);
 
   // Returns what has changed ("GPU-1 has driver 590.12, it had 580.1"), or an
   // empty string. Blocks while devices are listed. Cannot fail.
@@ -60,13 +62,14 @@ class DriverWatch {
  private:
   // Whether devices are to be listed now.
   bool Due();
-  std::string Compare(const std::vector<DeviceFacts>& found);
+  std::string Compare(const DeviceList& found);
 
   const DriverWatchOptions options_;
   const std::vector<DeviceFacts> listed_;
   const Clock& clock_;
   std::string mark_;
-  bool wanted_ = false;  // What the last mark means is not known yet.
+  // What the last mark means is not known yet, or the last list was not whole.
+  bool wanted_ = false;
   std::optional<Clock::Duration> last_list_;
   Clock::Duration pause_ = kFirstPause;
   std::optional<Clock::Duration> missing_since_;

@@ -23,15 +23,17 @@ DeviceFacts Gpu(const std::string& uuid, const std::string& driver = "580") {
 class DriverWatchTest : public ::testing::Test {
  protected:
   DriverWatch Watch() {
-    return DriverWatch({.mark = [this] { return mark_; },
-                        .list =
-                            [this] {
-                              ++lists_;
-                              return found_;
-                            },
-                        .any_lost = [this] { return lost_; },
-                        .let_go = [this] { ++let_go_; }},
-                       {Gpu("GPU-1"), Gpu("GPU-2")}, mark_, clock_);
+    return DriverWatch(
+        {.mark = [this] { return mark_; },
+         .list =
+             [this] {
+               ++lists_;
+               return DeviceList{.devices = found_, .cut_short = cut_short_};
+             },
+         .any_lost = [this] { return lost_; },
+         .let_go = [this] { ++let_go_; }},
+        {.devices = {Gpu("GPU-1"), Gpu("GPU-2")}, .cut_short = cut_short_},
+        mark_, clock_);
   }
   // Looks as an agent does, for so long or until something has changed.
   std::string LookFor(DriverWatch& watch, int seconds) {
@@ -47,6 +49,7 @@ class DriverWatchTest : public ::testing::Test {
   std::string mark_ = "580";
   std::vector<DeviceFacts> found_ = {Gpu("GPU-1"), Gpu("GPU-2")};
   bool lost_ = false;
+  bool cut_short_ = false;  // By an error.
   int lists_ = 0;
   int let_go_ = 0;
 };
@@ -67,9 +70,9 @@ TEST_F(DriverWatchTest, AnotherDriverIsNoticedAtTheNextLook) {
 }
 
 TEST_F(DriverWatchTest, AChangeBeforeTheFirstLookIsNoticedToo) {
-  DriverWatch watch(
-      {.mark = [] { return "590"; }, .list = [this] { return found_; }},
-      {Gpu("GPU-1", "570")}, "580", clock_);
+  DriverWatch watch({.mark = [] { return "590"; },
+                     .list = [this] { return DeviceList{.devices = found_}; }},
+                    {.devices = {Gpu("GPU-1", "570")}}, "580", clock_);
   EXPECT_EQ(watch.Look(), "GPU-1 has driver 580, it had 570");
 }
 
@@ -142,6 +145,41 @@ TEST_F(DriverWatchTest, ANewDeviceIsAChange) {
   mark_ = "another mark";
   found_.push_back(Gpu("GPU-3"));
   EXPECT_EQ(LookFor(watch, 2), "GPU-3 is there, and was not");
+}
+
+// A fabric manager that is late changes no file of a driver.
+TEST_F(DriverWatchTest, AListThatAnErrorCutShortIsMadeAgainUntilItIsWhole) {
+  cut_short_ = true;
+  DriverWatch watch = Watch();
+  EXPECT_EQ(LookFor(watch, 3600), "");
+  EXPECT_GE(lists_, 100);  // Each half minute.
+  EXPECT_LE(lists_, 125);
+  found_.push_back(Gpu("GPU-3"));
+  cut_short_ = false;
+  EXPECT_EQ(LookFor(watch, 32), "GPU-3 is there, and was not");
+}
+
+TEST_F(DriverWatchTest, AListThatIsWholeAgainIsEnough) {
+  cut_short_ = true;
+  DriverWatch watch = Watch();
+  EXPECT_EQ(LookFor(watch, 60), "");
+  cut_short_ = false;
+  EXPECT_EQ(LookFor(watch, 32), "");
+  const int lists = lists_;
+  EXPECT_EQ(LookFor(watch, 3600), "");
+  EXPECT_EQ(lists_, lists);
+}
+
+// A device that is attached and fails to be listed is no other one.
+TEST_F(DriverWatchTest, ADeviceThatAnErrorHidesIsWaitedFor) {
+  DriverWatch watch = Watch();
+  mark_ = "another mark";
+  found_ = {Gpu("GPU-1")};
+  cut_short_ = true;
+  EXPECT_EQ(LookFor(watch, 600), "");
+  found_ = {Gpu("GPU-1"), Gpu("GPU-2")};
+  cut_short_ = false;
+  EXPECT_EQ(LookFor(watch, 60), "");
 }
 
 // What NVIDIA's OpenCL lists while CUDA does not start is no new device.

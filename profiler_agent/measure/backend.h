@@ -150,6 +150,9 @@ class Backend {
     std::vector<DeviceFacts> devices;
     // Why there are none, or fewer than there might be; for people.
     std::string note;
+    // An error cut the list short, so that it says nothing of what is missing:
+    // which, and what to do. Empty: the list is whole.
+    std::string failure;
     bool watches = false;  // ReadTelemetry() answers.
   };
 
@@ -159,7 +162,7 @@ class Backend {
   virtual std::string name() const = 0;
 
   // Lists the devices that can be opened. Cannot fail: a missing driver is a
-  // note.
+  // note, one that does not answer a failure.
   virtual Enumeration Enumerate() = 0;
 
   // Opens a device. `cache_dir` keeps compiled programs (empty: none). Errors:
@@ -168,7 +171,9 @@ class Backend {
       const std::string& device_uuid, const std::string& cache_dir) = 0;
 
   // Returns a device's present state without opening it; `busy` is left empty.
-  // Errors: UNIMPLEMENTED for kinds without telemetry; NOT_FOUND; UNAVAILABLE.
+  // Errors: UNAVAILABLE where the device itself is lost (says what to do);
+  // UNIMPLEMENTED for kinds without telemetry; NOT_FOUND; others where nobody
+  // could look.
   virtual absl::StatusOr<DeviceState> ReadTelemetry(
       const std::string& /*device_uuid*/) {
     return absl::UnimplementedError(name() + " does not watch devices");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "profiler_agent/opencl/opencl_device.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 
@@ -52,32 +53,27 @@ absl::Status OpenClBackend::CheckHost() {
 }
 
 Backend::Enumeration OpenClBackend::Enumerate() {
-  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries =
-      ListOpenClDevices(skip_nvidia_);
-  if (!entries.ok()) {
-    return {.note = std::string(entries.status().message())};
-  }
-  Enumeration enumeration;
-  for (OpenClDeviceEntry& entry : *entries) {
+  OpenClDeviceList list = ListOpenClDevices(skip_nvidia_);
+  Enumeration enumeration{.note = std::move(list.note),
+                          .failure = absl::StrJoin(list.failures, "; ")};
+  for (OpenClDeviceEntry& entry : list.entries) {
     enumeration.devices.push_back(std::move(entry.facts));
-  }
-  if (enumeration.devices.empty()) {
-    enumeration.note = "OpenCL is installed, but no platform has a device";
   }
   return enumeration;
 }
 
 absl::StatusOr<std::unique_ptr<Device>> OpenClBackend::Open(
     const std::string& device_uuid, const std::string& cache_dir) {
-  absl::StatusOr<std::vector<OpenClDeviceEntry>> entries =
-      ListOpenClDevices(skip_nvidia_);
-  if (!entries.ok()) return entries.status();
-  for (const OpenClDeviceEntry& entry : *entries) {
+  const OpenClDeviceList list = ListOpenClDevices(skip_nvidia_);
+  for (const OpenClDeviceEntry& entry : list.entries) {
     if (entry.facts.uuid != device_uuid) continue;
     absl::StatusOr<std::unique_ptr<OpenClDevice>> device =
         OpenClDevice::Open(entry, cache_dir, guard_pages_);
     if (!device.ok()) return device.status();
     return *std::move(device);
+  }
+  if (!list.failures.empty()) {
+    return absl::UnavailableError(absl::StrJoin(list.failures, "; "));
   }
   return absl::NotFoundError(
       absl::StrCat("no OpenCL device has the UUID ", device_uuid,

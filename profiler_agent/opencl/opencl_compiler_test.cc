@@ -27,9 +27,9 @@ class OpenClCompilerTest : public ::testing::Test {
     ASSERT_NE(mkdtemp(directory_.data()), nullptr);
     const OpenClBackend with_cache(::testing::TempDir() +
                                    "opencl_compiler_test");
-    const auto entries = ListOpenClDevices();
-    if (!entries.ok() || entries->empty()) GTEST_SKIP() << entries.status();
-    entry_ = entries->front();
+    const OpenClDeviceList list = ListOpenClDevices();
+    if (list.entries.empty()) GTEST_SKIP() << list.note;
+    entry_ = list.entries.front();
     context_ = OpenClContext(
         clCreateContext(nullptr, 1, &entry_.id, nullptr, nullptr, nullptr));
     session_ = {.device = entry_.id, .context = context_.get()};

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel/device.h"
 
@@ -19,11 +18,18 @@ struct OpenClDeviceEntry {
   DeviceFacts facts;
 };
 
+struct OpenClDeviceList {
+  std::vector<OpenClDeviceEntry> entries;
+  std::string note;  // Why there is none, where none was to be expected.
+  // What a driver that is there failed with, a line each: devices that are
+  // missing may be there another time.
+  std::vector<std::string> failures;
+};
+
 // Returns every available device of every platform, in the driver's order;
-// without NVIDIA's where `skip_nvidia`. Errors: UNAVAILABLE when there is no
-// OpenCL platform.
-absl::StatusOr<std::vector<OpenClDeviceEntry>> ListOpenClDevices(
-    bool skip_nvidia = false);
+// without NVIDIA's where `skip_nvidia`. A device of which the driver does not
+// say all is left out: it would have other keys. Cannot fail.
+OpenClDeviceList ListOpenClDevices(bool skip_nvidia = false);
 
 // The parts of the facts that are made up here; pure, exposed for tests.
 

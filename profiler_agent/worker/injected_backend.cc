@@ -102,7 +102,7 @@ class InjectedDevice : public Device {
 Backend::Enumeration InjectedBackend::Enumerate() {
   const absl::StatusOr<InjectedFacts> injected = ReadOrLost(path_);
   if (!injected.ok()) {
-    return {.note = std::string(injected.status().message())};
+    return {.failure = std::string(injected.status().message())};
   }
   Enumeration found = backend_->Enumerate();
   for (DeviceFacts& facts : found.devices) {

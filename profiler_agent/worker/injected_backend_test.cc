@@ -100,7 +100,7 @@ TEST_F(InjectedBackendTest, ABrokenFileIsALostDeviceAndNoCandidatesFault) {
   EXPECT_TRUE(absl::IsUnavailable(backend_.ReadTelemetry("fake-0").status()));
   const Backend::Enumeration found = backend_.Enumerate();
   EXPECT_TRUE(found.devices.empty());
-  EXPECT_THAT(found.note, HasSubstr("line 1: unknown key"));
+  EXPECT_THAT(found.failure, HasSubstr("line 1: unknown key"));
 }
 
 TEST_F(InjectedBackendTest, DevicesThatAreNotWatchedAreWatchedNow) {

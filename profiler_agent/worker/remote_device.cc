@@ -156,6 +156,7 @@ absl::StatusOr<Backend::Enumeration> RemoteDevice::Enumerate() {
   worker_.reset();  // A driver is opened in a fresh process.
   if (!response.ok()) return response.status();
   Backend::Enumeration found{.note = response->devices().note(),
+                             .failure = response->devices().failure(),
                              .watches = response->devices().watches()};
   for (const v1::DeviceFacts& proto : response->devices().devices()) {
     found.devices.push_back(DeviceFactsFromProto(proto));

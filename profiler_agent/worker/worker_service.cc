@@ -71,6 +71,7 @@ v1::WorkerResponse WorkerService::Enumerate() {
   v1::WorkerResponse response;
   v1::WorkerDevices* devices = response.mutable_devices();
   devices->set_note(found.note);
+  devices->set_failure(found.failure);
   devices->set_watches(found.watches);
   for (const DeviceFacts& facts : found.devices) {
     *devices->add_devices() = DeviceFactsToProto(facts);

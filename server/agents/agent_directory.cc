@@ -127,6 +127,8 @@ void AgentDirectory::Detach(
       if (it == attached_.end() || it->second != device) continue;
       attached_.erase(it);
       gone.push_back(device->device());
+      // Its next agent says anew whether it can be used.
+      standings_[device->device().uuid].lost.clear();
     }
     ++revision_;
   }
@@ -284,7 +286,30 @@ void AgentDirectory::Forget(const std::string& device_uuid) {
   StoreLater(device_uuid);
 }
 
-void AgentDirectory::Notify() { changed_.notify_all(); }
+void AgentDirectory::NoteProblem(const AgentDevice& device) {
+  Note(device.device().uuid, &Standing::lost, Change::Kind::kLost,
+       device.problem());
+  changed_.notify_all();
+}
+
+void AgentDirectory::SetAgentProblems(const AgentDevice::Stream* stream,
+                                      std::vector<std::string> problems) {
+  std::lock_guard lock(mutex_);
+  if (problems.empty()) {
+    agent_problems_.erase(stream);
+  } else {
+    agent_problems_[stream] = std::move(problems);
+  }
+}
+
+std::vector<std::string> AgentDirectory::AgentProblems() {
+  std::lock_guard lock(mutex_);
+  std::set<std::string> lines;
+  for (const auto& [stream, problems] : agent_problems_) {
+    lines.insert(problems.begin(), problems.end());
+  }
+  return {lines.begin(), lines.end()};
+}
 
 std::vector<AgentDirectory::Known> AgentDirectory::List() {
   std::lock_guard lock(mutex_);

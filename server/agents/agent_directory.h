@@ -58,12 +58,13 @@ class AgentDirectory : public ExecutorDirectory {
       kSlow,  // It deviates from its class.
       kHot,
       kUnrated,  // A job could not compare it with its class.
+      kLost,     // It cannot be used.
       kUsable,   // None of these any more.
     };
     Kind kind = Kind::kAttached;
     DeviceFacts device;
     std::string environment_before = "";  // Of kEnvironmentChanged.
-    std::string why = "";                 // Of kSlow, kHot and kUnrated.
+    std::string why = "";                 // Of kSlow, kHot, kUnrated, kLost.
   };
   using OnChange = std::function<void(const Change&)>;
 
@@ -89,8 +90,15 @@ class AgentDirectory : public ExecutorDirectory {
   // Returns what Attach would, and changes nothing.
   absl::Status Check(const std::vector<std::shared_ptr<AgentDevice>>& devices);
   void Detach(const std::vector<std::shared_ptr<AgentDevice>>& devices);
-  // A device's problem has changed.
-  void Notify();
+  // A device's problem has changed. Tells the listener where it is new that
+  // there is one, or none.
+  void NoteProblem(const AgentDevice& device);
+  // What went wrong when an agent looked for devices; none: nothing did. A
+  // stream that ends takes it along.
+  void SetAgentProblems(const AgentDevice::Stream* stream,
+                        std::vector<std::string> problems);
+  // Returns it of all agents, each line once.
+  std::vector<std::string> AgentProblems();
   // Remembers an attached device as it is now.
   void See(const std::shared_ptr<AgentDevice>& device);
   // An attached device is too hot for this reason; empty: it is not. Tells the
@@ -135,6 +143,7 @@ class AgentDirectory : public ExecutorDirectory {
     std::string slow;
     std::string hot;
     std::string unrated;  // By the last job for its class.
+    std::string lost;     // As an attached agent says.
   };
 
   // Sets `standing`'s text and tells the listener where that begins or ends.
@@ -166,6 +175,8 @@ class AgentDirectory : public ExecutorDirectory {
   std::map<std::string, std::shared_ptr<AgentDevice>> attached_;
   std::map<std::string, DeviceRecord> seen_;
   std::map<std::string, Standing> standings_;
+  std::map<const AgentDevice::Stream*, std::vector<std::string>>
+      agent_problems_;
   std::set<std::string> unsaved_;  // Of those seen.
   std::set<std::string> pending_;  // Will be stored, or forgotten, later.
 };

@@ -22,6 +22,10 @@ inline constexpr size_t kMaxAgentNameBytes = 256;
 // kept: what compilers say first is what counts.
 inline constexpr size_t kMaxReasonBytes = size_t{4} << 10;
 
+// Lines of what went wrong when an agent looked for devices; later ones are
+// dropped.
+inline constexpr size_t kMaxAgentProblems = 16;
+
 // Kernels of a stream that a batch may name: the daemon remembers which.
 inline constexpr int32_t kMaxKeptKernels = 64;
 
@@ -31,8 +35,8 @@ inline constexpr uint64_t ReportsAllowed(size_t items) {
   return 2 * uint64_t{items} + 16;
 }
 
-// Reports of devices' facts and problems, within kDeviceReportsS: an agent
-// sends one where something changes.
+// Reports of devices' facts and problems, and of agents', within
+// kDeviceReportsS: an agent sends one where something changes.
 inline constexpr int64_t kDeviceReportsS = 10;
 inline constexpr size_t DeviceReportsAllowed(size_t devices) {
   return 16 * devices + 64;

@@ -96,6 +96,7 @@ absl::Status AgentSession::Take(const v1::AttachRequest& message) {
   if (message.has_device()) {
     return OnDeviceReport(message.device());
   }
+  if (message.has_problems()) return OnProblems(message.problems());
   if (message.has_state()) {
     OnState(message.state());
   } else if (const uint64_t batch_id = BatchOf(message); batch_id != 0) {
@@ -183,13 +184,24 @@ absl::Status AgentSession::OnDeviceReport(const v1::DeviceReport& report) {
     }
     if (device->problem() == problem) continue;
     device->SetProblem(problem);
+    directory_->NoteProblem(*device);
     LogOfKind(
         LogLevel::kWarning, "agent",
         absl::StrCat(problem.empty() ? "usable " : "problem ", before.uuid),
         absl::StrCat("device ", before.uuid, ": ",
                      problem.empty() ? "usable again" : problem));
   }
-  directory_->Notify();
+  return absl::OkStatus();
+}
+
+absl::Status AgentSession::OnProblems(const v1::AgentProblems& problems) {
+  RETURN_IF_ERROR(CountDeviceReport());
+  std::vector<std::string> lines;
+  for (const std::string& line : problems.lines()) {
+    if (lines.size() == kMaxAgentProblems) break;
+    lines.push_back(BoundedText(line, kMaxReasonBytes));
+  }
+  directory_->SetAgentProblems(stream_.get(), std::move(lines));
   return absl::OkStatus();
 }
 
@@ -204,6 +216,7 @@ void AgentSession::OnState(const v1::DeviceStateReport& report) {
 }
 
 void AgentSession::OnClosed(const std::string& why) {
+  directory_->SetAgentProblems(stream_.get(), {});
   directory_->Detach(devices_);
   for (const std::shared_ptr<AgentDevice>& device : devices_) {
     device->Close(

@@ -55,6 +55,7 @@ class AgentSession {
   absl::Status OnHello(const v1::AgentHello& hello);
   absl::Status OnDeviceReport(const v1::DeviceReport& report);
   void OnState(const v1::DeviceStateReport& report);
+  absl::Status OnProblems(const v1::AgentProblems& problems);
 
   AgentDirectory* const directory_;
   const Options options_;

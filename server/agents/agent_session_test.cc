@@ -29,6 +29,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
 
 // What the daemon sent to one agent.
 class Outbox {
@@ -481,6 +483,56 @@ TEST_F(AgentSessionTest, ALostDeviceIsUnusableUntilItIsBack) {
   report.mutable_device()->clear_problem();
   ASSERT_TRUE(session->OnMessage(report).ok());
   EXPECT_NE(directory_.Find("CPU-1", 0), nullptr);
+}
+
+TEST_F(AgentSessionTest, ADeviceThatIsLostIsToldOnceAnAgentThatIsGoneIsNot) {
+  using Kind = AgentDirectory::Change::Kind;
+  std::vector<std::pair<Kind, std::string>> told;
+  v1::AttachRequest report;
+  report.mutable_device()->set_device_uuid("CPU-1");
+  const auto tell = [&](AgentSession& session, const std::string& problem) {
+    report.mutable_device()->set_problem(problem);
+    ASSERT_TRUE(session.OnMessage(report).ok());
+  };
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  directory_.SetListener([&](const AgentDirectory::Change& change) {
+    told.emplace_back(change.kind, change.why);
+  });
+  tell(*session, "fell off the bus");
+  tell(*session, "fell off the bus, again");
+  tell(*session, "");
+  tell(*session, "must be reset");
+  session->OnClosed("it ends");
+  auto second = Session(outbox_);
+  ASSERT_TRUE(second->OnMessage(Hello()).ok());
+  tell(*second, "must be reset");
+  EXPECT_THAT(
+      told, ElementsAre(
+                Pair(Kind::kLost, "fell off the bus"), Pair(Kind::kUsable, ""),
+                Pair(Kind::kLost, "must be reset"), Pair(Kind::kDetached, ""),
+                Pair(Kind::kAttached, ""), Pair(Kind::kLost, "must be reset")));
+  second->OnClosed("it ends");
+  directory_.SetListener([](const AgentDirectory::Change&) {});
+}
+
+TEST_F(AgentSessionTest, WhatWentWrongWhenAnAgentLookedIsKeptWhileItIsThere) {
+  v1::AttachRequest report;
+  report.mutable_problems()->add_lines("cuda: 802");
+  auto session = Session(outbox_);
+  ASSERT_TRUE(session->OnMessage(Hello()).ok());
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  EXPECT_THAT(directory_.AgentProblems(), ElementsAre("cuda: 802"));
+  report.mutable_problems()->clear_lines();
+  for (size_t i = 0; i < kMaxAgentProblems + 4; ++i) {
+    report.mutable_problems()->add_lines(absl::StrCat("GPU ", i));
+  }
+  report.mutable_problems()->set_lines(0, std::string(1 << 20, 'x'));
+  ASSERT_TRUE(session->OnMessage(report).ok());
+  EXPECT_THAT(directory_.AgentProblems(), SizeIs(kMaxAgentProblems));
+  EXPECT_LE(directory_.AgentProblems().back().size(), kMaxReasonBytes);
+  session->OnClosed("it ends");
+  EXPECT_THAT(directory_.AgentProblems(), IsEmpty());
 }
 
 TEST_F(AgentSessionTest, ABatchThatTheAgentCannotRunIsUnavailable) {

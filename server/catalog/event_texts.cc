@@ -207,6 +207,11 @@ EventRecord EventOf(const AgentDirectory::Change& change) {
       event.text =
           absl::StrCat(name, " took no part in a profile: ", change.why);
       break;
+    case Kind::kLost:
+      event.kind = EventKind::kDeviceLost;
+      event.warning = true;
+      event.text = absl::StrCat(name, " cannot be used: ", change.why);
+      break;
     case Kind::kUsable:
       event.kind = EventKind::kDeviceUsable;
       event.text = absl::StrCat(name, " can be profiled again");

@@ -191,6 +191,12 @@ TEST(EventTextsTest, ADeviceThatIsLeftOutSaysWhy) {
   EXPECT_EQ(unrated.kind, EventKind::kUnratedDevice);
   EXPECT_FALSE(unrated.warning);
   EXPECT_THAT(unrated.text, HasSubstr("took no part in a profile: could not"));
+  const EventRecord lost = EventOf({.kind = Kind::kLost,
+                                    .device = testing::H200(),
+                                    .why = "it fell off the bus"});
+  EXPECT_EQ(lost.kind, EventKind::kDeviceLost);
+  EXPECT_TRUE(lost.warning);
+  EXPECT_THAT(lost.text, HasSubstr("cannot be used: it fell off the bus"));
   const EventRecord usable =
       EventOf({.kind = Kind::kUsable, .device = testing::H200()});
   EXPECT_EQ(usable.kind, EventKind::kDeviceUsable);

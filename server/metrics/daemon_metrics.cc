@@ -33,15 +33,15 @@ constexpr size_t kMostSeries = 1024;
 
 // As `wavetune events` calls them.
 constexpr const char* kEventKinds[] = {
-    "unknown",       "device-attached", "device-detached", "driver-changed",
-    "table-stale",   "table-current",   "promoted",        "rolled-back",
-    "refused",       "withdrawn",       "retired",         "pinned",
-    "unpinned",      "job-started",     "job-ended",       "store-problem",
-    "store-usable",  "canary-result",   "carried-over",    "imported",
-    "slow-device",   "hot-device",      "device-usable",   "config-reloaded",
-    "unrated-device"};
+    "unknown",        "device-attached", "device-detached", "driver-changed",
+    "table-stale",    "table-current",   "promoted",        "rolled-back",
+    "refused",        "withdrawn",       "retired",         "pinned",
+    "unpinned",       "job-started",     "job-ended",       "store-problem",
+    "store-usable",   "canary-result",   "carried-over",    "imported",
+    "slow-device",    "hot-device",      "device-usable",   "config-reloaded",
+    "unrated-device", "device-lost"};
 static_assert(std::size(kEventKinds) ==
-              static_cast<size_t>(EventKind::kUnratedDevice) + 1);
+              static_cast<size_t>(EventKind::kDeviceLost) + 1);
 
 // As gRPC calls them, by number.
 constexpr const char* kCodes[] = {"OK",

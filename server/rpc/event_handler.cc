@@ -14,8 +14,8 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kUnratedDevice) ==
-                  v1::Event::UNRATED_DEVICE,
+static_assert(static_cast<int>(EventKind::kDeviceLost) ==
+                  v1::Event::DEVICE_LOST,
               "kinds have the same numbers");
 
 v1::Event EventToProto(const EventRecord& event) {

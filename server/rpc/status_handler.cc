@@ -193,6 +193,9 @@ absl::Status StatusHandler::ListDevices(
       *device->mutable_state() = DeviceStateToProto(*known.state);
     }
   }
+  for (std::string& problem : options_.devices->AgentProblems()) {
+    response->add_agent_problems(std::move(problem));
+  }
   return absl::OkStatus();
 }
 

@@ -43,6 +43,7 @@ enum class EventKind {
   kDeviceUsable,
   kConfigReloaded,
   kUnratedDevice,  // A job could not compare it with its class.
+  kDeviceLost,     // It cannot be used.
 };
 
 struct EventRecord {
