@@ -50,6 +50,11 @@ class CancelOnInterrupt {
   std::thread thread_;
 };
 
+// Where the daemon had the request, and its disk or another call keeps it.
+constexpr absl::string_view kMayBeDone =
+    ". What was asked for may still be done: look before asking again "
+    "(`wavetune status` says whether the store can be written)";
+
 // Lists of a full store pass gRPC's 4 MiB; no answer is meant to pass this.
 constexpr int kMaxResponseBytes = 64 << 20;
 
@@ -73,6 +78,13 @@ class Socket {
         timeout_s_(timeout_s),
         channel_(OpenChannel(endpoint_, credentials)) {}
 
+  // The same socket, for calls that change something.
+  Socket ForChanges() const {
+    Socket socket = *this;
+    socket.changes_ = true;
+    return socket;
+  }
+
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
   void SetDeadline(grpc::ClientContext* context) const {
@@ -88,7 +100,11 @@ class Socket {
         channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
     if (absl::IsDeadlineExceeded(status) ||
         (absl::IsUnavailable(status) && !connected)) {
-      return absl::Status(status.code(), WhyNotReached(status));
+      return absl::Status(
+          status.code(),
+          absl::StrCat(WhyNotReached(status), changes_ && connected
+                                                  ? kMayBeDone
+                                                  : absl::string_view()));
     }
     return status;
   }
@@ -114,6 +130,7 @@ class Socket {
 
   std::string endpoint_;
   double timeout_s_;
+  bool changes_ = false;
   std::shared_ptr<grpc::Channel> channel_;
 };
 
@@ -429,7 +446,8 @@ class GrpcWorkloadControl : public WorkloadControl {
   absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
       const v1::AddWorkloadRequest& request) override {
     return Call<v1::AddWorkloadResponse>(
-        reader_, *workloads_, &v1::WorkloadService::Stub::AddWorkload, request);
+        reader_.ForChanges(), *workloads_,
+        &v1::WorkloadService::Stub::AddWorkload, request);
   }
   absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() override {
     return Call<v1::ListWorkloadsResponse>(
@@ -472,8 +490,9 @@ absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
     const std::string& reader_endpoint, double timeout_s) {
   ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(reader_endpoint));
   Socket reader(reader_endpoint, credentials, timeout_s);
-  Socket admin(SiblingEndpoint(reader_endpoint, "admin"), credentials,
-               timeout_s);
+  Socket admin =
+      Socket(SiblingEndpoint(reader_endpoint, "admin"), credentials, timeout_s)
+          .ForChanges();
   if (reader.channel() == nullptr || admin.channel() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("endpoint \"", reader_endpoint,

@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "base/init_process.h"
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/process_signals.h"
@@ -125,4 +126,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace wavetune
 
-int main(int argc, char** argv) { return wavetune::Main(argc, argv); }
+int main(int argc, char** argv) {
+  wavetune::LeaveInitBehind();
+  return wavetune::Main(argc, argv);
+}

@@ -242,7 +242,7 @@ class Daemon::Impl {
       events_.TellHeldBack();
       if (options_.auto_drift) drift_.Look();
       defaults_.Look();
-      memory_.Look(sockets_.TakeEndedStreams());
+      memory_.Look(sockets_.TakeEndedStreams(), jobs_ended_.exchange(0));
     });
     RETURN_IF_ERROR(sockets_.Listen({
         .reader = [this](StreamSet* s) { return MakeReaderServices(s); },
@@ -388,6 +388,7 @@ class Daemon::Impl {
       activity_.Add(job);
       events_.Record(EventOf(job));
       fleet_.OnJob(job);
+      if (job.finished()) ++jobs_ended_;
     };
     services.canary_judged = [this](const JobRecord& job) {
       activity_.AddCanary(job);
@@ -494,6 +495,7 @@ class Daemon::Impl {
   WorkloadCatalog workloads_;
   const std::shared_ptr<JobSettings> job_settings_ =
       std::make_shared<JobSettings>();
+  std::atomic<size_t> jobs_ended_ = 0;  // Since memory_ looked.
   JobQueue jobs_;
   DriftWatch drift_;
   TableHandler table_handler_;

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/descriptor_limit.h"
 #include "base/environment_variable.h"
+#include "base/init_process.h"
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/number_range.h"
@@ -491,4 +492,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace wavetune
 
-int main(int argc, char** argv) { return wavetune::Main(argc, argv); }
+int main(int argc, char** argv) {
+  wavetune::LeaveInitBehind();
+  return wavetune::Main(argc, argv);
+}

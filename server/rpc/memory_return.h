@@ -1,10 +1,10 @@
-// MemoryReturn: gives the memory that a burst of streams took back to the
-// system.
+// MemoryReturn: gives the memory that a job or a burst of streams took back to
+// the system.
 //
 // Why: the C library keeps freed memory in each of its arenas, so that a daemon
-// would keep the size of its worst minute for months. It is given back more
-// than once, as connections and their buffers end some time after their
-// streams.
+// would keep the size of its worst minute for months, and each fit's thread may
+// get another arena. It is given back more than once, as connections, their
+// buffers and a job's threads end some time after what is counted.
 //
 // Thread safety: for one thread, which looks now and then.
 #ifndef WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_
@@ -27,9 +27,9 @@ class MemoryReturn {
   explicit MemoryReturn(std::function<void()> give_back)
       : give_back_(std::move(give_back)) {}
 
-  // `ended`: the streams that have ended since the last look.
-  void Look(size_t ended) {
-    ended_ += ended;
+  // `streams` and `jobs` have ended since the last look.
+  void Look(size_t streams, size_t jobs) {
+    ended_ += streams + jobs * kBurst;
     if (looks_left_ == 0 && ended_ >= kBurst) {
       ended_ = 0;
       looks_left_ = kLooks;

@@ -17,12 +17,15 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/file_descriptor.h"
+#include "base/log.h"
+#include "base/own_files.h"
 #include "base/status_macros.h"
 
 namespace wavetune {
 namespace {
 
 constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
+constexpr mode_t kOthersRead = 0755;
 
 absl::Status CannotLock(const std::string& path, int error) {
   if (OutOfDescriptors(error)) {
@@ -33,6 +36,21 @@ absl::Status CannotLock(const std::string& path, int error) {
       absl::StrCat("cannot lock ", path, ": ", std::strerror(error),
                    ". Give the daemon's user write access to the folder, or "
                    "choose another --socket-dir"));
+}
+
+// Whether the file system, or the system, has no such locks.
+bool HasNoLocks(int error) {
+  return error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP ||
+         error == EINVAL;
+}
+
+// Once for the sockets of a folder.
+void SayUnlocked(const std::string& path, int error) {
+  LogOfKind(LogLevel::kWarning, "socket", "no locks",
+            absl::StrCat("cannot lock ", path, ": ", std::strerror(error),
+                         ". Nothing keeps two daemons that start at once from "
+                         "listening there: put --socket-dir on a file system "
+                         "with locks (/run is one)"));
 }
 
 // Locks the whole file for this descriptor: with F_WRLCK, which needs write
@@ -144,14 +162,28 @@ absl::Status InUse(int descriptor, const std::string& socket_path) {
 }  // namespace
 
 absl::Status MakeSocketFolder(const std::string& socket_path) {
-  const std::filesystem::path folder =
+  std::filesystem::path folder =
       std::filesystem::path(socket_path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (!error) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("cannot make the socket folder ", folder.string(), ": ",
-                   error.message(), ". Choose another --socket-dir"));
+  if (folder.empty()) folder = ".";
+  std::filesystem::path made;
+  for (const std::filesystem::path& part : folder) {
+    made /= part;
+    // Not create_directories: without a mask others could write there.
+    if (::mkdir(made.c_str(), kOthersRead) == 0 || errno == EEXIST) continue;
+    const int error = errno;
+    std::error_code ignored;
+    // Above a folder that is there there may be what cannot be written.
+    if (std::filesystem::is_directory(made, ignored)) continue;
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make the socket folder ", folder.string(), ": ",
+                     std::strerror(error), ". Choose another --socket-dir"));
+  }
+  const absl::Status own =
+      CheckOwnFolder(folder.string(), StickyFolder::kAllowed);
+  if (own.ok()) return own;
+  return absl::Status(own.code(),
+                      absl::StrCat("the socket folder ", own.message(),
+                                   ", or choose another --socket-dir"));
 }
 
 absl::StatusOr<SocketLock> SocketLock::Take(const std::string& socket_path) {
@@ -161,6 +193,10 @@ absl::StatusOr<SocketLock> SocketLock::Take(const std::string& socket_path) {
     ASSIGN_OR_RETURN(FileDescriptor file, OpenLock(path));
     const int descriptor = file.get();
     if (!Lock(descriptor, F_OFD_SETLK, F_WRLCK)) {
+      if (HasNoLocks(errno)) {
+        SayUnlocked(path, errno);
+        return SocketLock(std::move(file));
+      }
       if (errno != EAGAIN && errno != EACCES) return CannotLock(path, errno);
       const short held = HeldBy(descriptor);
       if (held == F_WRLCK) return InUse(descriptor, socket_path);

@@ -28,7 +28,8 @@ class SocketLock {
   // Makes the folder where it is missing. Errors: ALREADY_EXISTS with the pid
   // of whoever holds the lock, for which it waits a second at most;
   // PERMISSION_DENIED, also where the file is another user's;
-  // RESOURCE_EXHAUSTED without descriptors. Each says what to do.
+  // RESOURCE_EXHAUSTED without descriptors. Each says what to do. Where the
+  // file system has no locks the log says so, and nothing is held.
   static absl::StatusOr<SocketLock> Take(const std::string& socket_path);
 
  private:
@@ -37,7 +38,11 @@ class SocketLock {
   FileDescriptor file_;  // The lock ends with it.
 };
 
-// Makes the folder of a socket. Errors: PERMISSION_DENIED, saying what to do.
+// Makes the folder of a socket, with those above it, in which only this user
+// can write, whatever the mask of the process is. Who can write in it can put a
+// socket of his own in the daemon's place. Errors: PERMISSION_DENIED, saying
+// what to do, also where others can write in a folder that is there (and it is
+// not sticky, as /tmp), or own it.
 absl::Status MakeSocketFolder(const std::string& socket_path);
 
 }  // namespace wavetune

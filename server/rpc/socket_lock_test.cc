@@ -46,6 +46,39 @@ bool AsAnotherUser(What what) {
   return ::waitpid(child, &status, 0) == child && status == 0;
 }
 
+mode_t ModeOf(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+}
+
+TEST(MakeSocketFolderTest, NobodyElseWritesThereWhateverTheMaskIs) {
+  const TestFolder folder;
+  const mode_t before = ::umask(0);
+  const absl::Status made = MakeSocketFolder(folder / "a/b/reader.sock");
+  ::umask(077);
+  const absl::Status own = MakeSocketFolder(folder / "own/reader.sock");
+  ::umask(before);
+  ASSERT_TRUE(made.ok()) << made;
+  EXPECT_EQ(ModeOf(folder / "a"), 0755u);
+  EXPECT_EQ(ModeOf(folder / "a/b"), 0755u);
+  ASSERT_TRUE(own.ok()) << own;
+  EXPECT_EQ(ModeOf(folder / "own"), 0700u);
+}
+
+TEST(MakeSocketFolderTest, AFolderThatOthersCanWriteIsRefusedUnlessItIsSticky) {
+  const TestFolder folder;
+  const std::string path = folder / "open/reader.sock";
+  ASSERT_TRUE(MakeSocketFolder(path).ok());
+  ASSERT_EQ(::chmod((folder / "open").c_str(), 0777), 0);
+  const absl::Status status = MakeSocketFolder(path);
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("chmod go-w " + folder / "open"),
+                    HasSubstr("choose another --socket-dir")));
+  ASSERT_EQ(::chmod((folder / "open").c_str(), 01777), 0);
+  EXPECT_TRUE(MakeSocketFolder(path).ok());
+}
+
 TEST(SocketLockTest, IsHeldByOneAndSaysByWhom) {
   const TestFolder folder;
   const std::string path = folder / "new/reader.sock";

@@ -8,10 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "proto/wavetune/v1/store.pb.h"
+#include "rocksdb/version.h"
 #include "server/store/rocksdb_keys.h"
+#include "server/store/rocksdb_open.h"
+#include "server/store/rocksdb_status.h"
+#include "server/store/rocksdb_store_record.h"
 #include "server/store/rocksdb_test_support.h"
 #include "server/store/store_contract_test_records.h"
 #include "server/store/stored_usage.h"
@@ -421,6 +426,131 @@ TEST_F(StoreFolderTest, AMovedStoreKeepsItsId) {
   const auto moved = RocksDbStore::Open({.path = elsewhere_});
   ASSERT_TRUE(moved.ok()) << moved.status();
   EXPECT_EQ((*moved)->store_id(), id);
+}
+
+// A file system that numbers its inodes anew, or a folder that was put back.
+TEST_F(StoreFolderTest, AnotherInodeAtTheSamePathIsNoCopy) {
+  AppendSome();
+  const std::string id = store_->store_id();
+  store_.reset();
+  fs::rename(path_, elsewhere_);
+  fs::copy(elsewhere_, path_, fs::copy_options::recursive);
+  for (int start = 0; start < 2; ++start) {
+    Open();
+    EXPECT_EQ(store_->store_id(), id);
+    store_.reset();
+  }
+}
+
+TEST(StoreRecordTest, ACopyHasAnotherPlaceAndAnotherPathOrHost) {
+  const StoreRecord here{.place = "1.2.3", .path = "/a", .host = "node-1"};
+  StoreRecord before = here;
+  EXPECT_FALSE(IsCopy(before, here));
+  before.path = "/b";  // It was moved.
+  EXPECT_FALSE(IsCopy(before, here));
+  before.place = "7.2.3";
+  EXPECT_TRUE(IsCopy(before, here));
+  before.path = here.path;
+  EXPECT_FALSE(IsCopy(before, here));
+  before.place = "1";  // No time of birth.
+  EXPECT_FALSE(IsCopy(before, here));
+  before.host = "node-2";
+  EXPECT_TRUE(IsCopy(before, here));
+  before.path = before.host = "";  // An older daemon's record.
+  EXPECT_TRUE(IsCopy(before, here));
+  before.place = "";
+  EXPECT_FALSE(IsCopy(before, here));
+}
+
+TEST(StoreRecordTest, ARocksDbOfALaterMinorVersionIsNewer) {
+  const auto newer = [](const std::string& version) {
+    return IsOfNewerRocksDb({.rocksdb = version});
+  };
+  EXPECT_FALSE(newer(RocksDbVersion()));
+  EXPECT_FALSE(newer(""));
+  EXPECT_FALSE(newer("x.y"));
+  EXPECT_FALSE(newer("6.29.5"));
+  EXPECT_TRUE(newer(absl::StrCat(ROCKSDB_MAJOR, ".", ROCKSDB_MINOR + 1, ".0")));
+  EXPECT_TRUE(newer(absl::StrCat(ROCKSDB_MAJOR + 1, ".0.0")));
+}
+
+TEST_F(StoreFolderTest, TheRecordSaysWhereItLiesAndWhoWroteIt) {
+  store_.reset();
+  const auto record = ReadStoreRecord(path_, rocksdb::Env::Default());
+  ASSERT_TRUE(record.has_value());
+  EXPECT_EQ(record->path, fs::canonical(path_).string());
+  EXPECT_NE(record->host, "");
+  EXPECT_EQ(record->rocksdb, RocksDbVersion());
+  // What an older daemon wrote has no more than seven lines.
+  std::string text;
+  std::getline(std::ifstream(path_ + "/STORE"), text, '\0');
+  std::ofstream(path_ + "/STORE") << text.substr(0, text.find("path "));
+  const auto older = ReadStoreRecord(path_, rocksdb::Env::Default());
+  ASSERT_TRUE(older.has_value());
+  EXPECT_EQ(older->place, record->place);
+  EXPECT_EQ(older->path, "");
+  Open();
+}
+
+// The version of a table file's format stands before the number at its end.
+TEST_F(StoreFolderTest, AFileOfANewerRocksDbIsNotCalledDamaged) {
+  AppendSome();
+  store_.reset();
+  Open();  // Its log becomes a table file.
+  store_.reset();
+  int changed = 0;
+  for (const auto& file : fs::directory_iterator(path_)) {
+    if (file.path().extension() != ".sst") continue;
+    std::fstream table(file.path(),
+                       std::ios::in | std::ios::out | std::ios::binary);
+    table.seekg(-12, std::ios::end);
+    ASSERT_EQ(table.get(), 5);
+    table.seekp(-12, std::ios::end);
+    table.put(6);
+    ++changed;
+  }
+  ASSERT_GT(changed, 0);
+  const absl::Status status = RocksDbStore::Open({.path = path_}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("a newer RocksDB has written to it than this "
+                              "build's " +
+                              RocksDbVersion()),
+                    HasSubstr("start the newer build again")));
+}
+
+TEST_F(StoreFolderTest, DamageToWhatANewerRocksDbWroteNamesItsVersion) {
+  store_.reset();
+  StoreRecord record = *ReadStoreRecord(path_, rocksdb::Env::Default());
+  record.rocksdb = "99.1.0";
+  ASSERT_TRUE(WriteStoreRecord(record, path_, rocksdb::Env::Default()).ok());
+  const absl::Status unread =
+      OpenError(rocksdb::Status::Corruption("whatever it says"), path_,
+                rocksdb::Env::Default());
+  EXPECT_EQ(unread.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(unread.message()),
+              HasSubstr("a newer RocksDB (99.1.0) has written to it"));
+  // What can be read is read.
+  Open();
+  store_.reset();
+  EXPECT_EQ(ReadStoreRecord(path_, rocksdb::Env::Default())->rocksdb,
+            RocksDbVersion());
+}
+
+TEST(OpenErrorTest, AFileSystemWithoutLocksIsNoOtherDaemon) {
+  const auto error = [](const char* text) {
+    return std::string(
+        OpenError(rocksdb::Status::IOError("While lock file: /s/LOCK", text),
+                  "/s", rocksdb::Env::Default())
+            .message());
+  };
+  EXPECT_THAT(error("No locks available"),
+              AllOf(HasSubstr("its file system has no locks"),
+                    HasSubstr("put the store on a local disk")));
+  EXPECT_THAT(error("Function not implemented"),
+              HasSubstr("its file system has no locks"));
+  EXPECT_THAT(error("Resource temporarily unavailable"),
+              HasSubstr("another wavetuned uses the store /s"));
 }
 
 TEST_F(StoreFolderTest, ARemovedStoreIsNoticedAndNotMadeAnew) {

@@ -18,6 +18,7 @@
 #include "server/store/rocksdb_open.h"
 #include "server/store/rocksdb_options.h"
 #include "server/store/rocksdb_status.h"
+#include "server/store/rocksdb_store_mount.h"
 
 namespace wavetune {
 namespace {
@@ -162,16 +163,19 @@ absl::StatusOr<RocksDbDatabase::Lock> RocksDbDatabase::LockOpen() {
 }
 
 absl::Status RocksDbDatabase::LoadIdentity() {
-  place_ = StorePlace(path(), env_);
+  StoreRecord here = RecordOfFolder(path(), env_);
+  place_ = here.place;
   ASSIGN_OR_RETURN(const uint64_t stored, GetNumber(kSchemaVersionName));
   if (stored == 0) {
     RETURN_IF_ERROR(CreateIdentity());
   } else {
-    RETURN_IF_ERROR(ReadIdentity(static_cast<int>(stored)));
+    RETURN_IF_ERROR(ReadIdentity(static_cast<int>(stored), here));
   }
+  if (env_ == rocksdb::Env::Default()) RememberMount(path());
+  here.store_id = store_id_;
   {
     std::lock_guard lock(record_mutex_);
-    record_ = StoreRecord{.store_id = store_id_, .place = place_};
+    record_ = std::move(here);
   }
   // The identity was synced; what came before is in table files since the logs
   // were replayed.
@@ -186,12 +190,9 @@ absl::Status RocksDbDatabase::RecordChanges(rocksdb::DB& db,
   return WriteStoreRecord(*record_, path(), env_);
 }
 
-absl::Status RocksDbDatabase::RenewCopiedId() {
+absl::Status RocksDbDatabase::RenewCopiedId(const StoreRecord& here) {
   const std::optional<StoreRecord> record = ReadStoreRecord(path(), env_);
-  if (!record.has_value() || record->place.empty() || place_.empty() ||
-      record->place == place_) {
-    return absl::OkStatus();
-  }
+  if (!record.has_value() || !IsCopy(*record, here)) return absl::OkStatus();
   const std::string before = store_id_;
   RETURN_IF_ERROR(ReplaceStoreId());
   Log(LogLevel::kWarning, kComponent,
@@ -203,7 +204,8 @@ absl::Status RocksDbDatabase::RenewCopiedId() {
   return absl::OkStatus();
 }
 
-absl::Status RocksDbDatabase::ReadIdentity(int version) {
+absl::Status RocksDbDatabase::ReadIdentity(int version,
+                                           const StoreRecord& here) {
   // Checked before the files were opened; this is for who comes in between.
   if (version > options_.schema_version) {
     return NewerStore(path(), version, options_.schema_version);
@@ -213,7 +215,7 @@ absl::Status RocksDbDatabase::ReadIdentity(int version) {
                    Get(Family::kMeta, kStoreIdName));
   if (!id.has_value()) return DamagedStore(path(), "it has no store id");
   store_id_ = *id;
-  return RenewCopiedId();
+  return RenewCopiedId(here);
 }
 
 absl::Status RocksDbDatabase::CreateIdentity() {

@@ -217,10 +217,10 @@ class RocksDbDatabase {
   absl::Status LoadIdentity();
   absl::Status CreateIdentity();
   // Of a store with schema `version`.
-  absl::Status ReadIdentity(int version);
+  absl::Status ReadIdentity(int version, const StoreRecord& here);
   absl::Status Migrate(int from_version);
   // Gives the store a new id where its folder is a copy of another store's.
-  absl::Status RenewCopiedId();
+  absl::Status RenewCopiedId(const StoreRecord& here);
   // Writes down that changes up to `sequence` are on disk.
   absl::Status RecordChanges(rocksdb::DB& db, uint64_t sequence);
 

@@ -18,6 +18,7 @@
 #include "server/store/rocksdb_database.h"
 #include "server/store/rocksdb_options.h"
 #include "server/store/rocksdb_status.h"
+#include "server/store/rocksdb_store_mount.h"
 #include "server/store/rocksdb_store_record.h"
 
 namespace wavetune {
@@ -50,9 +51,18 @@ bool IsLockError(const rocksdb::Status& status) {
          absl::StrContains(text, "lock is already held");
 }
 
-absl::Status InUse(const rocksdb::Status& status, const std::string& path,
-                   rocksdb::Env* env) {
+// What an error of the store's lock means: somebody else holds it, or there are
+// no locks where it lies.
+absl::Status LockError(const rocksdb::Status& status, const std::string& path,
+                       rocksdb::Env* env) {
   const bool ours = absl::StrContains(status.ToString(), "current process");
+  if (env == rocksdb::Env::Default() && !ours && !IsTryAgain(status)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the store ", path, " cannot be locked (", status.ToString(),
+        "), as its file system has no locks, so that two daemons might write "
+        "to it: mount it with locks (NFS with lockd, Lustre with -o flock), "
+        "or put the store on a local disk"));
+  }
   const pid_t pid =
       ours || env != rocksdb::Env::Default() ? 0 : LockHolder(path);
   const std::string who = ours      ? " (this very process)"
@@ -135,7 +145,18 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& path,
   if (IsPermissionDenied(status) || status.IsNoSpace()) {
     return FromRocksDb(status, absl::StrCat("open the store ", path));
   }
-  if (IsLockError(status)) return InUse(status, path, env);
+  if (IsLockError(status)) return LockError(status, path, env);
+  if (status.IsCorruption() || IsNewerFormat(status)) {
+    const std::optional<StoreRecord> record = ReadStoreRecord(path, env);
+    const bool newer = record.has_value() && IsOfNewerRocksDb(*record);
+    if (newer || IsNewerFormat(status)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the store ", path, " cannot be read (", status.ToString(),
+          "): ", NewerRocksDbText(newer ? record->rocksdb : ""),
+          "; start the newer build again, or restore a backup from before it "
+          "(if there was none, the store is damaged)"));
+    }
+  }
   // A file that the manifest names and that is not there is damage, too.
   if (status.IsCorruption() || status.IsPathNotFound()) {
     return DamagedStore(path, status.ToString());
@@ -151,6 +172,11 @@ absl::Status OpenError(const rocksdb::Status& status, const std::string& path,
 
 absl::Status PrepareToOpen(const std::string& path, int schema_version,
                            rocksdb::Env* env) {
+  // First, as it may make the folder that is missing.
+  if (env == rocksdb::Env::Default() &&
+      env->FileExists(absl::StrCat(path, "/CURRENT")).IsNotFound()) {
+    RETURN_IF_ERROR(CheckMounted(path));
+  }
   rocksdb::Status status = env->CreateDirIfMissing(path);
   if (status.IsPathNotFound()) {
     return absl::NotFoundError(

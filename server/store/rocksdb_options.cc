@@ -61,6 +61,10 @@ rocksdb::Options StoreOptions(rocksdb::Env* env) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(8 * kMiB, /*num_shard_bits=*/1);
   table.cache_index_and_filter_blocks = true;
+  // What RocksDB 7 can read, whatever a later library would write by itself: so
+  // that an older build can be gone back to.
+  table.format_version = 5;
+  table.checksum = rocksdb::kXXH3;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
   // Disk: small logs, so that a nearly idle family cannot hold on to old ones.

@@ -4,12 +4,25 @@
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "rocksdb/version.h"
 
 namespace wavetune {
+
+std::string RocksDbVersion() {
+  return absl::StrCat(ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH);
+}
+
+std::string NewerRocksDbText(absl::string_view version) {
+  return absl::StrCat("a newer RocksDB",
+                      version.empty() ? "" : absl::StrCat(" (", version, ")"),
+                      " has written to it than this build's ",
+                      RocksDbVersion());
+}
 
 namespace {
 
@@ -47,8 +60,28 @@ absl::string_view ResourceThatRanOut(const rocksdb::Status& status) {
 
 }  // namespace
 
+bool IsTryAgain(const rocksdb::Status& status) {
+  return status.IsIOError() && Says(status, {EAGAIN});
+}
+
 bool IsPermissionDenied(const rocksdb::Status& status) {
   return status.IsIOError() && Says(status, {EACCES, EPERM, EROFS});
+}
+
+bool IsNewerFormat(const rocksdb::Status& status) {
+  if (!status.IsCorruption() && !status.IsNotSupported() &&
+      !status.IsInvalidArgument()) {
+    return false;
+  }
+  const std::string text = status.ToString();
+  // What passed its checksum and is of a kind that this library does not know.
+  constexpr absl::string_view kTexts[] = {
+      "Corrupt or unsupported", "Unknown Footer version",
+      "VersionEdit: unknown tag", "custom field not supported"};
+  return std::any_of(std::begin(kTexts), std::end(kTexts),
+                     [&text](absl::string_view known) {
+                       return absl::StrContains(text, known);
+                     });
 }
 
 bool IsOutOfResource(const rocksdb::Status& status) {
@@ -69,6 +102,12 @@ absl::Status FromRocksDb(const rocksdb::Status& status,
         text,
         ": give the daemon's user read and write access to the store's "
         "directory and everything in it"));
+  }
+  if (IsNewerFormat(status)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        text, ": ", NewerRocksDbText(""),
+        "; start the newer build again (if there was none, it is damaged: "
+        "restore a backup)"));
   }
   switch (status.code()) {
     case rocksdb::Status::kNotFound:

@@ -2,17 +2,25 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "base/log.h"
+#include "rocksdb/version.h"
 #include "server/store/rocksdb_open.h"
 #include "server/store/rocksdb_status.h"
 
@@ -29,7 +37,9 @@ std::string Format(const StoreRecord& record) {
   return absl::StrCat(kFirstLine, "\nid ", record.store_id, "\nplace ",
                       record.place, "\nsequence ", record.sequence,
                       "\nmanifest ", record.manifest, "\nmanifest_bytes ",
-                      record.manifest_bytes, "\nlog ", record.log, "\n");
+                      record.manifest_bytes, "\nlog ", record.log, "\npath ",
+                      absl::CEscape(record.path), "\nhost ", record.host,
+                      "\nrocksdb ", record.rocksdb, "\n");
 }
 
 std::optional<StoreRecord> Parse(absl::string_view text) {
@@ -49,7 +59,27 @@ std::optional<StoreRecord> Parse(absl::string_view text) {
       !absl::SimpleAtoi(value(6, "log "), &record.log)) {
     return std::nullopt;
   }
+  for (absl::string_view line : absl::MakeSpan(lines).subspan(7)) {
+    if (absl::ConsumePrefix(&line, "path ")) {
+      if (!absl::CUnescape(line, &record.path)) return std::nullopt;
+    } else if (absl::ConsumePrefix(&line, "host ")) {
+      record.host = std::string(line);
+    } else if (absl::ConsumePrefix(&line, "rocksdb ")) {
+      record.rocksdb = std::string(line);
+    }
+  }
   return record;
+}
+
+// What the machine is called for as long as it is the same one; a container
+// may have a name alone.
+std::string Host() {
+  std::string id;
+  std::getline(std::ifstream("/etc/machine-id"), id);
+  if (!id.empty()) return id;
+  char name[256] = {};
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
 }
 
 constexpr absl::string_view kManifestPrefix = "MANIFEST-";
@@ -141,6 +171,34 @@ std::string StorePlace(const std::string& path, rocksdb::Env* env) {
                     info.stx_btime.tv_nsec);
   }
   return place;
+}
+
+StoreRecord RecordOfFolder(const std::string& path, rocksdb::Env* env) {
+  StoreRecord record{.place = StorePlace(path, env),
+                     .rocksdb = RocksDbVersion()};
+  if (env != rocksdb::Env::Default()) return record;
+  std::error_code error;
+  record.path = std::filesystem::canonical(path, error).string();
+  record.host = Host();
+  return record;
+}
+
+bool IsCopy(const StoreRecord& before, const StoreRecord& now) {
+  if (before.place.empty() || now.place.empty()) return false;
+  if (before.place == now.place) return false;
+  return before.path.empty() || before.path != now.path ||
+         before.host != now.host;
+}
+
+bool IsOfNewerRocksDb(const StoreRecord& record) {
+  const std::vector<std::string> parts = absl::StrSplit(record.rocksdb, '.');
+  int major = 0;
+  int minor = 0;
+  if (parts.size() < 2 || !absl::SimpleAtoi(parts[0], &major) ||
+      !absl::SimpleAtoi(parts[1], &minor)) {
+    return false;
+  }
+  return std::pair(major, minor) > std::pair(ROCKSDB_MAJOR, ROCKSDB_MINOR);
 }
 
 absl::Status CheckFilesAgainst(const StoreRecord& record,

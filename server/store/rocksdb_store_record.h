@@ -30,6 +30,12 @@ struct StoreRecord {
   uint64_t manifest_bytes = 0;
   // The write-ahead log that was written to; later ones have higher numbers.
   uint64_t log = 0;
+  // The folder's path without links, and the machine. Empty, as what follows,
+  // in a record of an older daemon.
+  std::string path = {};
+  std::string host = {};
+  // The version of RocksDB that wrote last.
+  std::string rocksdb = {};
 
   friend bool operator==(const StoreRecord&, const StoreRecord&) = default;
 };
@@ -45,10 +51,24 @@ std::optional<StoreRecord> ReadStoreRecord(const std::string& path,
 absl::Status WriteStoreRecord(const StoreRecord& record,
                               const std::string& path, rocksdb::Env* env);
 
-// What tells a folder from a copy of it: inode and time of birth, which a move
+// What tells a folder from another one: inode and time of birth, which a move
 // within a file system keeps. Not the device, whose number may change with a
 // reboot. Empty in an environment that is not the operating system's.
 std::string StorePlace(const std::string& path, rocksdb::Env* env);
+
+// Returns a record of what is at `path` now: place, path, host and RocksDB. The
+// rest is empty.
+StoreRecord RecordOfFolder(const std::string& path, rocksdb::Env* env);
+
+// Whether the folder that `before` was written in is not the one that `now` is
+// of, but its source: neither place nor path is the same. A folder that only
+// has another inode was put back, or its file system numbers anew at each
+// mount. Pure.
+bool IsCopy(const StoreRecord& before, const StoreRecord& now);
+
+// Whether a later RocksDB wrote `record` than this program has: a library of
+// another minor version may write what this one cannot read. Pure.
+bool IsOfNewerRocksDb(const StoreRecord& record);
 
 // DATA_LOSS where the files at `path` are less than `record` says: the log is
 // missing, or the end of the manifest. Writes nothing.
