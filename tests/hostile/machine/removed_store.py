@@ -1,13 +1,14 @@
-"""A store that is removed, moved, emptied, damaged or copied, and pipes where files should be."""
+"""A store that is removed, moved, emptied, damaged, copied or not mounted, and pipes where files should be."""
 
 import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from disks import known_device, store_health, store_problem  # pylint: disable=wrong-import-position
+from disks import known_device, store_health, store_problem, tmpfs  # pylint: disable=wrong-import-position
 from node import Node, check, main, wait_until  # pylint: disable=wrong-import-position
 
 KERNEL = "gemm_f32"
@@ -90,6 +91,31 @@ def pipes(node):
     check("is a pipe, not a file" in listed and KERNEL in listed, "pipes as manifest and source stop nothing and are named")
 
 
+def put_back(node):
+    """Another inode at the same path, as file systems have that number anew at each mount."""
+    before = store_id(node)
+    node.stop(node.daemon)
+    aside = node.folder / "aside"
+    node.store.rename(aside)
+    shutil.copytree(aside, node.store)
+    node.start_daemon()
+    check(store_id(node) == before, "a folder that was put back keeps its id")
+    shutil.rmtree(aside)
+
+
+def not_mounted(node):
+    node.stop(node.daemon)
+    with tmpfs(node.folder / "disk", "64m") as disk:
+        node.store = disk
+        node.start_daemon()
+        node.stop(node.daemon)
+        subprocess.run(["umount", disk], check=True)
+        daemon = node.start_daemon(wait=False)
+        check(daemon.wait(60) == 1, "a store whose disk is not mounted is refused")
+        check("mounted there: mount it" in node.log().splitlines()[-1], "with what to do")
+        check(not any(disk.iterdir()), "and nothing is made below the mount point")
+
+
 def scenario():
     with Node() as node:
         node.add_kernel(KERNEL)
@@ -97,12 +123,14 @@ def scenario():
         device = known_device(node)
         moved_and_put_back(node, device)
         copied(node)
+        put_back(node)
         damaged(node, signal.SIGTERM)
         damaged(node, signal.SIGKILL)
         pipes(node)
         removed(node, device)
         node.start_daemon()
         check(store_problem(node) == "", "a daemon that is started then begins with an empty store")
+        not_mounted(node)
 
 
 main(scenario)
