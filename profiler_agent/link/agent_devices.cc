@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -132,17 +133,18 @@ void SayFound(const std::vector<Asked>& all, const DeviceList& list) {
 // Devices of a backend share what watches them.
 std::vector<Found> Reachable(const std::vector<Asked>& all,
                              const DeviceList& list) {
-  std::vector<Found> reachable;
+  std::map<std::string, Found> by_backend;  // As it was asked first.
   for (const Asked& asked : all) {
-    std::shared_ptr<DeviceMonitor> monitor;
+    Found found{.command = asked.command};
     if (asked.devices.found.watches) {
-      monitor = std::make_shared<DeviceMonitor>(asked.command);
+      found.monitor = std::make_shared<DeviceMonitor>(asked.command);
     }
-    for (const DeviceFacts& facts : list.devices) {
-      if (facts.backend != asked.devices.backend) continue;
-      reachable.push_back(
-          {.facts = facts, .command = asked.command, .monitor = monitor});
-    }
+    by_backend.emplace(asked.devices.backend, std::move(found));
+  }
+  std::vector<Found> reachable;
+  for (const DeviceFacts& facts : list.devices) {
+    reachable.push_back(by_backend[facts.backend]);
+    reachable.back().facts = facts;
   }
   return reachable;
 }
