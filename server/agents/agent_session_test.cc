@@ -530,7 +530,7 @@ TEST_F(AgentSessionTest, WhatWentWrongWhenAnAgentLookedIsKeptWhileItIsThere) {
   report.mutable_problems()->set_lines(0, std::string(1 << 20, 'x'));
   ASSERT_TRUE(session->OnMessage(report).ok());
   EXPECT_THAT(directory_.AgentProblems(), SizeIs(kMaxAgentProblems));
-  EXPECT_LE(directory_.AgentProblems().back().size(), kMaxReasonBytes);
+  EXPECT_LE(directory_.AgentProblems().back().size(), kMaxReasonBytes + 64);
   session->OnClosed("it ends");
   EXPECT_THAT(directory_.AgentProblems(), IsEmpty());
 }
