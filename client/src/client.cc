@@ -153,6 +153,10 @@ class Client::Impl {
 
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  TunerOptions options);
+  absl::StatusOr<std::vector<KernelArgument>> GetArguments(
+      const std::string& kernel) const {
+    return finder_.FindArguments(kernel);
+  }
   absl::StatusOr<TableSet> GetTableSet() const;
   absl::StatusOr<std::string> PublishTableSet();
   absl::Status StageTableSet(const std::string& digest);
@@ -545,6 +549,11 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(
 absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
                                        const TunerOptions& options) {
   return impl_->GetTuner(kernel, options);
+}
+
+absl::StatusOr<std::vector<KernelArgument>> Client::GetArguments(
+    const std::string& kernel) const {
+  return impl_->GetArguments(kernel);
 }
 
 int Client::StepBoundary() { return impl_->StepBoundary(); }

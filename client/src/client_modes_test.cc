@@ -72,6 +72,38 @@ TEST_F(ClientModesTest, EveryDecisionSaysWhereItsTableCameFrom) {
   EXPECT_EQ(origin(), TableOrigin::kDefaults);
 }
 
+TEST_F(ClientModesTest, TheDaemonSaysWithWhichArgumentsAKernelIsMeasured) {
+  v1::KernelStatus kernel = AddKernelStatus();
+  v1::Argument& x = *kernel.mutable_spec()->add_arguments();
+  x.set_name("x");
+  x.set_role(v1::Argument::INOUT);
+  x.set_type(v1::Argument::BFLOAT16);
+  x.mutable_elements()->set_dimension("n");
+  node_.AddKernel(kernel);
+  const auto client = Connect(ClientMode::kAuto);
+  const auto arguments = client->GetArguments("add");
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  EXPECT_THAT(*arguments, ::testing::ElementsAre(KernelArgument{
+                              "x", "in-out buffer", "bfloat16"}));
+  EXPECT_TRUE(absl::IsNotFound(client->GetArguments("other").status()));
+  node_.Stop();
+  EXPECT_TRUE(absl::IsUnavailable(client->GetArguments("add").status()));
+}
+
+TEST_F(ClientModesTest, AManifestBesideATableFileSaysItsArguments) {
+  ClientOptions options = Options(ClientMode::kOffline);
+  options.table_file =
+      WAVETUNE_SOURCE_DIR "/kernels/triton_gemm/tables/h100.table";
+  const auto arguments = Connect(options)->GetArguments("triton_gemm");
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  ASSERT_FALSE(arguments->empty());
+  EXPECT_EQ(arguments->front(), (KernelArgument{"a", "input", "bfloat16"}));
+  EXPECT_EQ(arguments->back(), (KernelArgument{"k", "scalar", "int32"}));
+  options.table_file = Write(table_);
+  const absl::Status unknown = Connect(options)->GetArguments("add").status();
+  EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;
+}
+
 TEST_F(ClientModesTest, CertificateFilesThatCannotBeReadLeaveWhatIsCached) {
   Cache(table_);
   for (const char* name :

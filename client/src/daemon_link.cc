@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
+#include "client/src/call_scope.h"
 #include "client/usage/grpc_usage_sender.h"
 #include "formats/channel_credentials.h"
 #include "formats/status.h"
@@ -106,6 +107,7 @@ class DaemonLink::Impl {
    private:
     Impl* const impl_;
     grpc::ClientContext context_;
+    const CallScope::Call in_scope_{[this] { context_.TryCancel(); }};
   };
 
   // gRPC's words, and where the daemon cannot be reached the system's.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
@@ -26,6 +27,20 @@ absl::Status CheckSpecialisation(const std::string& kernel,
       absl::StrJoin(known, ", ", [](std::string* out, const std::string& name) {
         absl::StrAppend(out, "\"", name, "\"");
       })));
+}
+
+absl::StatusOr<v1::KernelSpec> ReadManifest(const std::string& path,
+                                            const std::string& kernel) {
+  std::error_code error;
+  const std::string file = std::filesystem::is_directory(path, error)
+                               ? path + "/manifest.textproto"
+                               : path;
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
+  ASSIGN_OR_RETURN(v1::KernelSpec spec, ParseManifest(text));
+  if (spec.name() == kernel) return spec;
+  return absl::InvalidArgumentError(
+      absl::StrCat("the manifest ", file, " is of kernel \"", spec.name(),
+                   "\", not \"", kernel, "\""));
 }
 
 }  // namespace
@@ -57,18 +72,27 @@ absl::StatusOr<KernelDefaults> DefaultsOf(const Table& table,
 absl::StatusOr<KernelDefaults> DefaultsOfManifest(
     const std::string& path, const std::string& kernel,
     const std::string& specialisation) {
-  std::error_code error;
-  const std::string file = std::filesystem::is_directory(path, error)
-                               ? path + "/manifest.textproto"
-                               : path;
-  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(file));
-  ASSIGN_OR_RETURN(const v1::KernelSpec spec, ParseManifest(text));
-  if (spec.name() != kernel) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the manifest ", file, " is of kernel \"", spec.name(),
-                     "\", not \"", kernel, "\""));
-  }
+  ASSIGN_OR_RETURN(const v1::KernelSpec spec, ReadManifest(path, kernel));
   return DefaultsOf(spec, {}, specialisation);
+}
+
+absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(
+    const v1::KernelSpec& kernel) {
+  ASSIGN_OR_RETURN(const KernelSpec spec, KernelSpecFromProto(kernel));
+  std::vector<KernelArgument> arguments;
+  for (const Argument& argument : spec.arguments) {
+    arguments.push_back(
+        {.name = argument.name,
+         .role = RoleName(argument.role),
+         .type = absl::AsciiStrToLower(ManifestTypeName(argument.type))});
+  }
+  return arguments;
+}
+
+absl::StatusOr<std::vector<KernelArgument>> ArgumentsOfManifest(
+    const std::string& path, const std::string& kernel) {
+  ASSIGN_OR_RETURN(const v1::KernelSpec spec, ReadManifest(path, kernel));
+  return ArgumentsOf(spec);
 }
 
 }  // namespace wavetune

@@ -16,6 +16,7 @@
 #include "wavetune/configuration.h"
 #include "wavetune/decision.h"
 #include "wavetune/dimension.h"
+#include "wavetune/kernel_argument.h"
 
 namespace wavetune {
 
@@ -40,6 +41,12 @@ absl::StatusOr<KernelDefaults> DefaultsOf(const Table& table,
 absl::StatusOr<KernelDefaults> DefaultsOfManifest(
     const std::string& path, const std::string& kernel,
     const std::string& specialisation);
+
+// Return the kernel's arguments, in order. Errors: INVALID_ARGUMENT as above.
+absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(
+    const v1::KernelSpec& kernel);
+absl::StatusOr<std::vector<KernelArgument>> ArgumentsOfManifest(
+    const std::string& path, const std::string& kernel);
 
 }  // namespace wavetune
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/src/call_scope.h"
 #include "client/usage/grpc_usage_sender.h"
 
 namespace wavetune {
@@ -56,6 +57,7 @@ absl::Status PlainLink::Run(const char* method, const std::string& request,
     running_.insert(&call);
     if (cancelled_) call.Cancel();
   }
+  const CallScope::Call in_scope([&call] { call.Cancel(); });
   absl::Status status =
       call.Run(absl::StrCat(kPackage, method), request, timeout_us, on_message);
   std::lock_guard lock(mutex_);

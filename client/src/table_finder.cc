@@ -1,8 +1,10 @@
 #include "client/src/table_finder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -428,6 +430,35 @@ absl::StatusOr<KernelDefaults> TableFinder::FetchDefaults(
                           out, status.spec().name(),
                           status.problem().empty() ? "" : " (invalid)");
                     })));
+}
+
+absl::StatusOr<std::vector<KernelArgument>> TableFinder::FindArguments(
+    const std::string& kernel) const {
+  absl::Status why = absl::NotFoundError(
+      absl::StrCat("nobody says which arguments kernel \"", kernel,
+                   "\" was measured with: give the folder with its manifest"));
+  if (!daemons_.empty()) {
+    absl::StatusOr<v1::ListKernelsResponse> response =
+        daemons_[0]->ListKernels();
+    if (!response.ok()) {
+      why = response.status();
+      response = v1::ListKernelsResponse();
+    }
+    for (const v1::KernelStatus& status : response->kernels()) {
+      if (status.spec().name() == kernel && status.problem().empty())
+        return ArgumentsOf(status.spec());
+    }
+  }
+  if (files_->path().empty()) return why;
+  // As shipped tables lie: KERNEL/tables/H100.table.
+  const std::filesystem::path path(files_->path());
+  std::error_code error;
+  const std::filesystem::path tables =
+      std::filesystem::is_directory(path, error) ? path : path.parent_path();
+  const absl::StatusOr<std::vector<KernelArgument>> beside =
+      ArgumentsOfManifest((tables / ".." / "manifest.textproto").string(),
+                          kernel);
+  return absl::IsNotFound(beside.status()) ? why : beside;
 }
 
 absl::StatusOr<TableSet> TableFinder::FindSet(const std::string& digest) const {

@@ -35,6 +35,7 @@
 #include "absl/strings/string_view.h"
 #include "wavetune/client_event.h"
 #include "wavetune/client_options.h"
+#include "wavetune/kernel_argument.h"
 #include "wavetune/table_set.h"
 #include "wavetune/tuner.h"
 #include "wavetune/workload.h"
@@ -72,6 +73,14 @@ class Client {
   // Cost:   up to three RPCs.
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
+
+  // Returns the arguments that a kernel is launched with where it is measured,
+  // in order: as the node's daemon has its manifest, or else the folder that a
+  // table file lies in, KERNEL/tables/. What launches another function with the
+  // kernel's decisions compares its own with them.
+  // Errors: NOT_FOUND where nobody says; UNAVAILABLE. Cost: an RPC.
+  absl::StatusOr<std::vector<KernelArgument>> GetArguments(
+      const std::string& kernel) const;
 
   // Calls StepBoundary of every tuner of this client that is still in use.
   // Returns how many tables took over. No RPC.
