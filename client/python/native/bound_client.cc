@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "client/python/native/interpreter_exit.h"
 #include "client/python/native/status_exception.h"
 #include "model/kernel/kernel_spec.h"
 #include "nanobind/stl/optional.h"
@@ -28,11 +29,8 @@ void ValueOf(const absl::Status& status) {
 
 // Runs what talks to a daemon, without the GIL; as ValueOf.
 template <typename Call>
-auto WithoutGil(Call call) {
-  return ValueOf([&] {
-    nb::gil_scoped_release released;
-    return call();
-  }());
+auto Ask(Call call) {
+  return ValueOf(WithoutGil(std::move(call)));
 }
 
 BoundClient* Connect(const Text& endpoint, std::optional<ClientMode> mode,
@@ -47,7 +45,7 @@ BoundClient* Connect(const Text& endpoint, std::optional<ClientMode> mode,
                                  .pin = pin.value_or(""),
                                  .watch = watch,
                                  .usage_feedback = usage_feedback};
-  return new BoundClient(WithoutGil([&] { return Client::Connect(options); }));
+  return new BoundClient(Ask([&] { return Client::Connect(options); }));
 }
 
 BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
@@ -110,7 +108,7 @@ nb::object AddWorkload(const BoundClient& self, const std::string& name,
                        const nb::object& config, int64_t tensor_parallel,
                        int64_t expert_parallel, int64_t max_tokens) {
   const std::string text = ConfigText(config);
-  const DeclaredWorkload declared = WithoutGil([&] {
+  const DeclaredWorkload declared = Ask([&] {
     return self.client().AddWorkload(name, text,
                                      {.tensor_parallel = tensor_parallel,
                                       .expert_parallel = expert_parallel,
@@ -127,7 +125,7 @@ nb::object AddWorkload(const BoundClient& self, const std::string& name,
 }
 
 void AddTableSets(nb::class_<BoundClient>& type) {
-  type.def("table_set", GetTableSet,
+  type.def("table_set", GetTableSet, kGuard,
            "Returns which table each tuner in use decides with now, kernel to "
            "digest; an empty\ndigest where there is none.")
       .def(
@@ -135,32 +133,35 @@ void AddTableSets(nb::class_<BoundClient>& type) {
           [](const BoundClient& self) {
             return ValueOf(self.client().TableSetDigest());
           },
+          kGuard,
           "Returns the digest of table_set(): the one value that ranks "
           "compare.")
       .def(
           "publish_table_set",
           [](const BoundClient& self) {
-            return WithoutGil([&] { return self.client().PublishTableSet(); });
+            return Ask([&] { return self.client().PublishTableSet(); });
           },
+          kGuard,
           "Makes the set that decides now known by its digest, and returns "
           "that.")
       .def(
           "stage_table_set",
           [](const BoundClient& self, const std::string& digest) {
-            WithoutGil([&] { return self.client().StageTableSet(digest); });
+            Ask([&] { return self.client().StageTableSet(digest); });
           },
-          "digest"_a,
+          "digest"_a, kGuard,
           "Fetches a set by its digest and stages its tables; all or nothing.")
       .def(
           "activate_table_set",
           [](const BoundClient& self, const std::string& digest) {
-            WithoutGil([&] { return self.client().ActivateTableSet(digest); });
+            Ask([&] { return self.client().ActivateTableSet(digest); });
           },
-          "digest"_a,
+          "digest"_a, kGuard,
           "Lets the staged tables of a set take over; all or nothing.")
       .def(
           "step_boundary",
           [](const BoundClient& self) { return self.client().StepBoundary(); },
+          kGuard,
           "Calls step_boundary() of every tuner in use; returns how many "
           "tables took over.");
 }
@@ -168,14 +169,32 @@ void AddTableSets(nb::class_<BoundClient>& type) {
 }  // namespace
 
 BoundClient::~BoundClient() {
-  nb::gil_scoped_release released;
-  client_ = nullptr;
+  // Half a second at most. Python may end meanwhile in another thread: who has
+  // the GIL then keeps it.
+  const Inside inside;
+  if (OthersExit()) {
+    client_ = nullptr;
+  } else {
+    const GilReleased released;
+    client_ = nullptr;
+  }
 }
 
 BoundTuner* BoundClient::GetTuner(const std::string& kernel,
                                   const TunerOptions& options) const {
-  return new BoundTuner(
-      WithoutGil([&] { return client_->GetTuner(kernel, options); }));
+  return new BoundTuner(Ask([&] { return client_->GetTuner(kernel, options); }),
+                        this);
+}
+
+nb::tuple BoundClient::GetArguments(const std::string& kernel) const {
+  const std::vector<KernelArgument> arguments =
+      Ask([&] { return client_->GetArguments(kernel); });
+  const nb::object record =
+      nb::module_::import_("wavetune.records").attr("Argument");
+  nb::list result;
+  for (const KernelArgument& argument : arguments)
+    result.append(record(argument.name, argument.role, argument.type));
+  return nb::tuple(result);
 }
 
 void AddClientType(nb::module_& module) {
@@ -191,27 +210,28 @@ void AddClientType(nb::module_& module) {
           "prepared"_a = nb::none(), "prepares_on_demand"_a = false,
           "manifest"_a = nb::none(),
           // What keeps a tuner's table up to date belongs to the client.
-          nb::keep_alive<0, 1>(),
+          nb::keep_alive<0, 1>(), kGuard,
           "Returns the tuner of a kernel: its table from the daemon, else from "
           "the local cache,\nelse from the table file, else the kernel's "
           "defaults.")
       .def("add_workload", AddWorkload, "name"_a, "config"_a, nb::kw_only(),
            "tensor_parallel"_a = 1, "expert_parallel"_a = 1,
-           "max_tokens"_a = 16384,
+           "max_tokens"_a = 16384, kGuard,
            "Declares a model that is served, so that profiles measure at its "
            "widths. config: the text\nof its config.json, or what "
            "json.dumps makes that of.")
       .def_prop_ro(
           "mode", [](const BoundClient& self) { return self.client().mode(); },
-          "Where decisions come from.")
+          kGuard, "Where decisions come from.")
       .def_prop_ro(
           "watching",
           [](const BoundClient& self) { return self.client().watching(); },
+          kGuard,
           "Whether the client is connected and has heard of everything that "
           "serves.")
-      .def_prop_ro("events", Events,
+      .def_prop_ro("events", Events, kGuard,
                    "What happened to the tables, oldest first; the last 64.")
-      .def_prop_ro("last_problem", LastProblem,
+      .def_prop_ro("last_problem", LastProblem, kGuard,
                    "The last reason for which a table was refused or the watch "
                    "was cut off, or None.")
       .def("__repr__", [](const BoundClient&) { return "<wavetune.Client>"; });
@@ -220,7 +240,7 @@ void AddClientType(nb::module_& module) {
              "mode"_a = nb::none(), "cache_dir"_a = nb::none(),
              "table_file"_a = nb::none(), "pin"_a = nb::none(), "timeout_s"_a,
              "watch"_a = true, "usage_feedback"_a = true,
-             nb::rv_policy::take_ownership,
+             nb::rv_policy::take_ownership, kGuard,
              "As wavetune.connect, which sets the defaults. cache_dir: "
              "\"auto\", a folder, or None for no cache.");
 }

@@ -29,6 +29,9 @@ class BoundClient {
   BoundTuner* GetTuner(const std::string& kernel,
                        const TunerOptions& options) const;
 
+  // Returns records of what Client::GetArguments does. Throws nb::python_error.
+  nanobind::tuple GetArguments(const std::string& kernel) const;
+
  private:
   std::unique_ptr<Client> client_;
 };

@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
+#include "client/python/native/bound_client.h"
 #include "client/python/native/decision_object.h"
+#include "client/python/native/interpreter_exit.h"
 #include "client/python/native/status_exception.h"
 #include "nanobind/stl/string.h"
 
@@ -163,6 +165,9 @@ PyObject* BoundTuner::Resolve(PyObject* const* args, Py_ssize_t positional,
 ABSL_ATTRIBUTE_NOINLINE PyObject* BoundTuner::ResolveAny(PyObject* const* args,
                                                          Py_ssize_t positional,
                                                          PyObject* names) {
+  // Extents may be objects of Python's, whose code is run.
+  if (!MayEnter()) return nullptr;
+  const Inside inside;
   ProblemArguments problem;
   if (!reader_.Read(args, positional, names, &problem)) return nullptr;
   return Answer(tuner_.Resolve(problem.View()));
@@ -170,6 +175,8 @@ ABSL_ATTRIBUTE_NOINLINE PyObject* BoundTuner::ResolveAny(PyObject* const* args,
 
 PyObject* BoundTuner::Explain(PyObject* const* args, Py_ssize_t positional,
                               PyObject* names) {
+  if (!MayEnter()) return nullptr;
+  const Inside inside;
   ProblemArguments problem;
   if (!reader_.Read(args, positional, names, &problem)) return nullptr;
   try {
@@ -256,14 +263,14 @@ void AddTunerType(nb::module_& module) {
       "from any thread.")
       .def_prop_ro(
           "kernel",
-          [](const BoundTuner& self) { return self.tuner().kernel(); },
+          [](const BoundTuner& self) { return self.tuner().kernel(); }, kGuard,
           "Name of the kernel.")
-      .def_prop_ro("dimensions", Dimensions,
+      .def_prop_ro("dimensions", Dimensions, kGuard,
                    "The dimensions of a problem, in the order of the manifest.")
-      .def_prop_ro("parameters", Parameters,
+      .def_prop_ro("parameters", Parameters, kGuard,
                    "Names of the tuning parameters, in the order of the "
                    "manifest.")
-      .def_prop_ro("configurations", Configurations,
+      .def_prop_ro("configurations", Configurations, kGuard,
                    "All configurations that resolve() can answer, the default "
                    "included: what to\ncompile ahead of time.")
       .def_prop_ro(
@@ -272,64 +279,78 @@ void AddTunerType(nb::module_& module) {
             return self.configurations().MappingOf(
                 self.tuner().default_configuration());
           },
-          "The configuration that the kernel's author declared.")
+          kGuard, "The configuration that the kernel's author declared.")
       .def_prop_ro(
           "digest",
-          [](const BoundTuner& self) { return self.tuner().digest(); },
+          [](const BoundTuner& self) { return self.tuner().digest(); }, kGuard,
           "SHA-256 of the table, its identity: equal digests decide equally on "
           "every rank.\nEmpty with no table.")
       .def_prop_ro(
           "origin",
-          [](const BoundTuner& self) { return self.tuner().origin(); },
+          [](const BoundTuner& self) { return self.tuner().origin(); }, kGuard,
           "Where the table came from.")
       .def_prop_ro(
           "stale", [](const BoundTuner& self) { return self.tuner().stale(); },
+          kGuard,
           "Whether the table was measured in another environment (driver, "
           "runtime, power limit),\nor for another version of the kernel or "
           "compiler, than what is there now.")
       .def_prop_ro(
           "stale_reason",
           [](const BoundTuner& self) { return self.tuner().stale_reason(); },
+          kGuard,
           "What differs where the table is stale; empty where it is not.")
       .def_prop_ro(
           "silicon_key",
           [](const BoundTuner& self) { return self.tuner().silicon_key(); },
+          kGuard,
           "The class of devices that the table is for, as\n"
           "\"backend=cuda;arch=sm_90a;mp=132\"; empty with no table.")
       .def_prop_ro(
           "compiler",
           [](const BoundTuner& self) { return self.tuner().compiler(); },
+          kGuard,
           "The compiler that the table was measured with; empty where nobody "
           "says, as of a\ntable file.")
       .def_prop_ro(
+          "arguments",
+          [](const BoundTuner& self) {
+            return self.client().GetArguments(self.tuner().kernel());
+          },
+          kGuard,
+          "What the kernel's launches were measured with (Argument), in order. "
+          "Asks the daemon.\nNotFoundError where nobody says, as of a table "
+          "file without its manifest.")
+      .def_prop_ro(
           "specialisation",
           [](const BoundTuner& self) { return self.tuner().specialisation(); },
+          kGuard,
           "Name of the specialisation; empty where the kernel has none.")
       .def_prop_ro(
           "activation",
           [](const BoundTuner& self) { return self.tuner().activation(); },
-          "When a new table takes over.")
-      .def_prop_ro("staged", Staged,
+          kGuard, "When a new table takes over.")
+      .def_prop_ro("staged", Staged, kGuard,
                    "The table that waits to take over (StagedTable), or None.")
       .def("resolve_together", &BoundTuner::ResolveTogether, "problems"_a,
-           nb::kw_only(), "shared"_a = nb::none(),
+           nb::kw_only(), "shared"_a = nb::none(), kGuard,
            "Returns a decision for each of the problems, pairs of a "
            "specialisation and its dimensions\nby name, whose configurations "
            "agree on the parameters `shared` (None: on all): those with\nthe "
            "lowest sum of predictions. All are the default where one of them "
            "would be.")
-      .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a,
+      .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a, kGuard,
            "Declares which configurations the program can launch, in place of "
            "what was declared\nbefore: with Activation.AUTOMATIC a table that "
            "answers no other takes over at once.")
-      .def("activate", Activate, "digest"_a,
+      .def("activate", Activate, "digest"_a, kGuard,
            "Lets the staged table of that digest take over, for all threads.")
       .def(
           "step_boundary",
-          [](BoundTuner& self) { return self.tuner().StepBoundary(); },
+          [](BoundTuner& self) { return self.tuner().StepBoundary(); }, kGuard,
           "With Activation.STEP_BOUNDARY, lets a staged table take over; "
           "returns whether one did.")
-      .def("__repr__", Represent);
+      .def("__repr__", Represent, kGuard);
 }
 
 }  // namespace wavetune::python

@@ -16,15 +16,20 @@
 
 namespace wavetune::python {
 
+class BoundClient;
+
 class BoundTuner {
  public:
-  explicit BoundTuner(Tuner tuner)
+  // `client` stays as long as Python has the tuner.
+  BoundTuner(Tuner tuner, const BoundClient* client)
       : tuner_(std::move(tuner)),
+        client_(client),
         reader_(tuner_.kernel(), tuner_.dimensions()),
         configurations_(tuner_.parameters()) {}
 
   const Tuner& tuner() const { return tuner_; }
   Tuner& tuner() { return tuner_; }
+  const BoundClient& client() const { return *client_; }
   const ConfigurationCache& configurations() const { return configurations_; }
 
   // As Tuner::SetPrepared, of mappings. Throws nb::python_error.
@@ -52,6 +57,7 @@ class BoundTuner {
   void ReadMapping(nanobind::handle dimensions, ProblemArguments* out) const;
 
   Tuner tuner_;
+  const BoundClient* client_;
   KeywordReader reader_;
   ConfigurationCache configurations_;
 };

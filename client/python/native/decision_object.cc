@@ -143,6 +143,55 @@ PyObject* Compare(PyObject* self, PyObject* other, int operation) {
   return PyBool_FromLong(equal == (operation == Py_EQ) ? 1 : 0);
 }
 
+// What pickle and copy make it again with: its attributes, and a dict of the
+// configuration's values.
+PyObject* Reduce(PyObject* self, PyObject*) {
+  const DecisionObject& decision = *Cast(self);
+  try {
+    nb::dict configuration;
+    if (PyDict_Update(configuration.ptr(), decision.configuration) != 0)
+      return nullptr;
+    const nb::object restored =
+        nb::module_::import_("wavetune.records").attr("restored_decision");
+    return nb::make_tuple(
+               restored,
+               nb::make_tuple(configuration, decision.latency_us,
+                              decision.relative_bound, decision.digest_prefix,
+                              decision.source, decision.reason,
+                              decision.candidate, decision.origin))
+        .release()
+        .ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_SystemError, error.what());
+  }
+  return nullptr;
+}
+
+nb::object Restore(const nb::dict& configuration, double latency_us,
+                   double relative_bound, uint64_t digest_prefix,
+                   DecisionSource source, DefaultReason reason,
+                   uint8_t candidate, TableOrigin origin) {
+  const nb::dict own = nb::steal<nb::dict>(PyDict_Copy(configuration.ptr()));
+  const nb::object mapping = nb::steal(PyDictProxy_New(own.ptr()));
+  if (!mapping.is_valid()) throw nb::python_error();
+  const Decision decision = {.latency_us = latency_us,
+                             .relative_bound = relative_bound,
+                             .digest_prefix = digest_prefix,
+                             .source = source,
+                             .reason = reason,
+                             .candidate = candidate,
+                             .origin = origin};
+  const nb::object result = nb::steal(NewDecision(decision, mapping.ptr()));
+  if (!result.is_valid()) throw nb::python_error();
+  return result;
+}
+
+PyMethodDef methods_of_decision[] = {
+    {"__reduce__", Reduce, METH_NOARGS, "For pickle and copy."},
+    {nullptr, nullptr, 0, nullptr}};
+
 PyMemberDef members[] = {
     {"configuration", T_OBJECT_EX, offsetof(DecisionObject, configuration),
      READONLY,
@@ -182,6 +231,7 @@ PyType_Slot decision_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(RepresentDecision)},
     {Py_tp_richcompare, reinterpret_cast<void*>(Compare)},
     {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+    {Py_tp_methods, methods_of_decision},
     {Py_tp_members, members},
     {Py_tp_getset, getters},
     {0, nullptr}};
@@ -199,6 +249,7 @@ void AddDecisionType(nb::module_& module) {
   if (type == nullptr) throw nb::python_error();
   decision_type = reinterpret_cast<PyTypeObject*>(type);
   module.attr("Decision") = nb::borrow(type);
+  module.def("_restored_decision", Restore);
 }
 
 PyObject* NewDecision(const Decision& decision, PyObject* configuration) {

@@ -3,6 +3,7 @@
 #include "client/python/native/bound_tuner.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
+#include "client/python/native/interpreter_exit.h"
 #include "nanobind/nanobind.h"
 #include "wavetune/activation.h"
 #include "wavetune/client_event.h"
@@ -97,6 +98,7 @@ NB_MODULE(_native, module) {
   // A program that ends while a tuner is alive has leaked nothing.
   nanobind::set_leak_warnings(false);
   module.doc() = "The extension behind the package wavetune: use that.";
+  wavetune::python::WatchForExit();
   wavetune::python::AddEnumerations(module);
   wavetune::python::AddPolicies(module);
   wavetune::python::AddDecisionType(module);

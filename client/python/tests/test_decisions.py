@@ -1,6 +1,9 @@
 """Decisions, and what tuners tell of themselves."""
 
+import copy
 import gc
+import json
+import pickle
 import sys
 from collections.abc import Mapping
 
@@ -83,6 +86,19 @@ def test_a_decision_cannot_be_changed_or_made_by_hand(gemm):
         type(decision)()
     with pytest.raises(TypeError):
         hash(decision)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda decision: pickle.loads(pickle.dumps(decision))], ids=["copy", "deep", "pickle"]
+)
+def test_a_decision_can_be_copied_and_sent_to_another_process(gemm, again):
+    for m in (14, 1 << 40):
+        decision = gemm.resolve(m=m, n=1704, k=104)
+        other = again(decision)
+        assert other == decision and repr(other) == repr(decision)
+        assert json.loads(json.dumps(dict(other.configuration))) == decision.configuration
+        with pytest.raises(TypeError):
+            other.configuration["STAGES"] = 1
 
 
 def test_a_decision_outlives_its_tuner_and_client(client):

@@ -43,11 +43,12 @@ from wavetune.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from wavetune.records import DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import Argument, DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
 
 __all__ = [
     "Activation",
     "AlreadyExistsError",
+    "Argument",
     "Client",
     "DataLossError",
     "DeadlineExceededError",

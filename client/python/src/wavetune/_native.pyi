@@ -1,7 +1,7 @@
 import enum
 from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
-from wavetune.records import DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import Argument, DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
 
 class _IntegerArray(Protocol):
     """An array of integers, as of numpy."""
@@ -116,6 +116,8 @@ class Decision:
         """Where the table came from."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy."""
 
 @final
 class Tuner:
@@ -168,6 +170,10 @@ class Tuner:
     @property
     def compiler(self) -> str:
         """The compiler that the table was measured with; empty where nobody says, as of a table file."""
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        """What the kernel's launches were measured with, in order. Asks the daemon.
+        NotFoundError where nobody says, as of a table file without its manifest."""
     @property
     def specialisation(self) -> str:
         """Name of the specialisation; empty where the kernel has none."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 
 if TYPE_CHECKING:
-    from wavetune._native import EventKind, Origin
+    from wavetune._native import Decision, EventKind, Origin
 
 
 class Dimension(NamedTuple):
@@ -62,3 +62,20 @@ class Event(NamedTuple):
     digest: str  # May be empty.
     reason: str  # Of EventKind.REFUSED, DISCONNECTED, STALE and CACHE_PROBLEM; else empty.
     number: int  # From 1, in order: where numbers are missing, older events were forgotten.
+
+
+class Argument(NamedTuple):
+    """An argument that a kernel is measured with: Tuner.arguments."""
+
+    name: str
+    role: str  # "input", "output", "in-out buffer", "workspace", "scalar"
+    type: str  # Of an element: "bfloat16", "float32", "int32", "int64"
+
+
+def restored_decision(*state: Any) -> Decision:
+    """Makes a Decision again that was pickled or copied."""
+    from wavetune import _native
+
+    restore: Any = getattr(_native, "_restored_decision")
+    decision: Decision = restore(*state)
+    return decision
