@@ -61,6 +61,23 @@ def add_experts_to_cache(folder: Path, compiler: str) -> None:
     _add(folder, "fused_moe", path("fused_moe").read_bytes(), silicon, compiler, "triton_fused_moe", environment)
 
 
+def add_variant_with_manifest(folder: Path, name: str, *, silicon: str, arguments: str) -> Path:
+    """Writes a golden table as if it were shipped with a kernel that has these arguments; returns the tables' folder."""
+    payload = path(name).read_bytes().replace(SILICON.encode(), silicon.encode())
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables" / f"{name}.table").write_bytes(payload)
+    (folder / "manifest.textproto").write_text(f"""
+name: "{KERNEL}"
+dimensions: "{", ".join(DIMENSIONS[name])}"
+parameters: "BLOCK in {{16, 32}} default 16"
+mapping {{ tiles: "ceil_div(m, BLOCK) * n" iterations_per_tile: "k" }}
+implementations {{ backend: "replay" }}
+arguments: "{arguments}"
+representative_problems: "{", ".join(f"{dimension} = 16" for dimension in DIMENSIONS[name])}"
+""")
+    return folder / "tables"
+
+
 def _add(
     folder: Path,
     name: str,

@@ -34,6 +34,13 @@ class Tuner:
         self.asked = []
         self._configuration = {**TILE, "SPLIT_K": split}
         self._candidate = candidate
+        self._arguments = ()
+
+    @property
+    def arguments(self):
+        if not self._arguments:
+            raise wavetune.NotFoundError("nobody says")
+        return self._arguments
 
     def resolve(self, **problem):
         self.asked.append(problem)
@@ -105,11 +112,11 @@ class InductorChoices:
 
 
 class Inputs:
-    def __init__(self, m, n, k, dtype="torch.bfloat16", batch=1):
-        self._mnk, self._dtype, self._batch = (m, n, k), dtype, batch
+    def __init__(self, m, n, k, dtype="torch.bfloat16", other="", batch=1):
+        self._mnk, self._types, self._batch = (m, n, k), (dtype, other or dtype), batch
 
     def mat1mat2(self):
-        return (SimpleNamespace(get_dtype=lambda: self._dtype),) * 2
+        return tuple(SimpleNamespace(get_dtype=lambda own=own: own) for own in self._types)
 
     def mnk_hinted(self):
         return self._mnk
@@ -186,6 +193,7 @@ def test_the_librarys_product_may_stay_for_comparison(torch_stand_in):
     "inputs, templates, operation",
     [
         (Inputs(64, 64, 64, dtype="torch.float32"), [ATEN, MM], "mm"),
+        (Inputs(64, 64, 64, other="torch.float8_e4m3fn"), [ATEN, MM], "mm"),
         (Inputs(64, 64, 64), [ATEN, MM], "int_mm"),
         (Inputs(64, 64, 64), [ATEN, PERSISTENT], "mm"),
         (Inputs(64, 64, 64), [ATEN], "addmm"),
@@ -196,6 +204,18 @@ def test_everything_else_is_left_to_inductor(torch_stand_in, inputs, templates, 
     own = handler.get_template_configs(inputs, templates, operation)
     assert [choice.template for choice in own] == templates
     assert handler.decided == 0 and handler.reason is None
+
+
+@pytest.mark.parametrize("says", [True, False])
+def test_products_of_the_type_that_was_measured_are_decided(torch_stand_in, says):
+    tuner = Tuner()
+    if says:
+        tuner._arguments = (wavetune.Argument("a", "input", "float32"), wavetune.Argument("c", "output", "bfloat16"))
+    handler = wavetune.inductor.install(tuner)
+    handler.get_template_configs(Inputs(64, 64, 64, dtype="torch.float32"), [ATEN, MM], "mm")
+    assert handler.decided == says
+    handler.get_template_configs(Inputs(64, 64, 64, dtype="torch.float16"), [ATEN, MM], "mm")
+    assert handler.decided == 1
 
 
 def test_a_tile_that_the_template_refuses_leaves_the_choice_to_inductor(torch_stand_in):

@@ -3,6 +3,7 @@
 Where triton is not installed the file is skipped.
 """
 
+import functools
 import json
 import subprocess
 import sys
@@ -21,7 +22,7 @@ import triton.language as tl  # noqa: E402
 import triton_stub  # noqa: E402
 from triton.runtime import driver  # noqa: E402
 
-from wavetune import triton_decider  # noqa: E402
+from wavetune import triton_arguments, triton_decider  # noqa: E402
 from wavetune.triton import attach, balanced, tuned  # noqa: E402
 from wavetune.triton_problem import reader_of  # noqa: E402
 
@@ -467,6 +468,314 @@ def test_what_does_not_fit_is_said_once_and_the_kernel_tunes_itself(client, gpu,
     kernel = tuning_kernel()
     attached(kernel, client, **options)
     falls_back(kernel, gpu, tensors, match)
+
+
+# What was measured is not what is launched.
+
+
+BF16 = "in x[m, n] bfloat16, out y[m, n] bfloat16, m int32"
+
+
+def of_type(tmp_path, arguments=BF16):
+    """A client whose table lies beside a manifest with these arguments."""
+    folder = tables.add_variant_with_manifest(tmp_path / "kernel", "gemm", silicon=H100, arguments=arguments)
+    return wavetune.connect(mode="offline", cache_dir=None, table_file=folder)
+
+
+def is_decided(kernel, gpu, tensors):
+    (problem, expected), *_ = decided_problems(1)
+    kernel[(4,)](*tensors, problem["m"], problem["n"], problem["k"])
+    return launched(gpu.launches[-1]) == expected
+
+
+def test_a_tuner_says_what_its_kernel_is_measured_with(tmp_path, client):
+    tuner = of_type(tmp_path).tuner(tables.KERNEL)
+    assert tuner.arguments == (
+        wavetune.Argument("x", "input", "bfloat16"),
+        wavetune.Argument("y", "output", "bfloat16"),
+        wavetune.Argument("m", "scalar", "int32"),
+    )
+    with pytest.raises(wavetune.NotFoundError, match="which arguments kernel"):
+        client.tuner(tables.KERNEL).arguments
+
+
+def array(*args, **kwargs):
+    return triton_stub.Array(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    "tensors, why",
+    [
+        ((array("bfloat16"), array("bfloat16")), None),
+        ((array("float16"), array("float16")), None),
+        ((array("float32"), array("float32")), "x is float32, the table was measured with bfloat16"),
+        ((array("bfloat16"), array("float32")), "y is float32, the table was measured with bfloat16"),
+        ((array("int16"), array("bfloat16")), "x is int16"),
+        ((array("bfloat16", address=(1 << 20) + 8), array()), "x or a row of it begins at an address"),
+        ((array(strides=(7, 1)), array()), "x or a row of it begins at an address"),
+        ((array(strides=(1, 4096)), array(strides=(16, 1))), None),
+    ],
+    ids=["as_measured", "as_wide", "wider", "wider_output", "other_kind", "odd_address", "odd_rows", "other_rows"],
+)
+def test_launches_with_other_data_than_was_measured_are_left_alone(tmp_path, gpu, tensors, why):
+    kernel = tuning_kernel()
+    handle = attached(kernel, of_type(tmp_path))
+    if why is None:
+        assert is_decided(kernel, gpu, tensors)
+    else:
+        falls_back(kernel, gpu, tensors, why)
+        assert is_decided(kernel, gpu, (array(), array()))  # The next one is as measured.
+        assert not is_decided(kernel, gpu, tensors)
+        assert why in handle.reason
+
+
+@pytest.mark.parametrize("narrow", ["uint8", "float32"])
+def test_of_a_kernel_with_other_arguments_the_narrowest_type_of_data_is_compared(tmp_path, gpu, narrow):
+    kernel = own_kernel(of_type(tmp_path, "in a[m, k] bfloat16, in scale[m] float32, out c[m, n] bfloat16"))
+    assert is_decided(kernel, gpu, (array("bfloat16"), array("float32")))
+    other = (array(narrow), array("float32"))
+    with pytest.warns(wavetune.FallbackWarning, match=f"its data is {narrow}, the table was measured with bfloat16"):
+        assert not is_decided(kernel, gpu, other)
+
+
+def test_a_pointer_that_is_none_is_not_what_was_measured(tmp_path, gpu, tensors):
+    def with_bias(x, y, bias, M, N, K, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr, BLOCK_C: tl.constexpr,
+                  VECTOR: tl.constexpr):  # fmt: skip
+        tl.store(y, BLOCK_A)
+
+    client = of_type(tmp_path, "in x[m, n] bfloat16, in bias[n] float32, out y[m, n] bfloat16")
+    kernel = tuned(tables.KERNEL, DIMS, parameters=PARAMETERS, client=client, default=DEFAULT)(triton.jit(with_bias))
+    bias = array("float32")
+    assert is_decided(kernel, gpu, (*tensors, bias))
+    with pytest.warns(wavetune.FallbackWarning, match="bias is None, the table was measured with a buffer"):
+        assert not is_decided(kernel, gpu, (*tensors, None))
+    assert is_decided(kernel, gpu, (*tensors, bias))
+
+
+def test_data_given_by_name_is_compared_too(tmp_path, gpu, tensors):
+    kernel = tuning_kernel()
+    attached(kernel, of_type(tmp_path))
+    (problem, expected), *_ = decided_problems(1)
+    extents = {"M": problem["m"], "N": problem["n"], "K": problem["k"]}
+    for x, decided in [(tensors[0], True), (array("float32"), False), (tensors[0], True)]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wavetune.FallbackWarning)
+            kernel[(4,)](x=x, y=tensors[1], **extents)
+        assert (launched(gpu.launches[-1]) == expected) == decided
+
+
+def test_each_device_is_decided_for_by_a_table_of_its_own(client, gpu, tensors):
+    kernel = tuning_kernel()
+    handle = attached(kernel, client)
+    assert is_decided(kernel, gpu, tensors)
+    gpu.devices[1] = (80, 108)
+    gpu.current = 1
+    with pytest.warns(wavetune.FallbackWarning, match="this GPU is cuda sm_80"):
+        assert not is_decided(kernel, gpu, tensors)
+    gpu.current = 0
+    assert is_decided(kernel, gpu, tensors)
+    handle.refresh()
+    gpu.devices[2] = (90, 132)
+    gpu.current = 2
+    assert is_decided(kernel, gpu, tensors)
+    assert handle.reason is None
+
+
+def test_types_are_alike_where_tiles_are():
+    tiled = triton_arguments.alike
+    assert tiled("bfloat16", "float16") and tiled("int32", "uint32") and tiled("float8_e4m3fn", "float8_e5m2")
+    assert not tiled("bfloat16", "float32") and not tiled("bfloat16", "int16") and not tiled("float8_e4m3fn", "bfloat16")
+    assert triton_arguments.narrowest(["int32", "float32", "bfloat16", "bool"]) == "bfloat16"
+    assert triton_arguments.narrowest(["float32", "float8_e4m3fn", "bfloat16"]) == "float8_e4m3fn"
+    assert triton_arguments.narrowest(["int64", "bool"]) is None
+    assert triton_arguments.name_of(tl.bfloat16) == triton_arguments.type_name(array()) == "bfloat16"
+
+
+# What does not compile, or does not fit.
+
+
+def asserting(x, y, M, N, K, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr, BLOCK_C: tl.constexpr, VECTOR: tl.constexpr):
+    tl.static_assert(BLOCK_A <= 16 or x.dtype.element_ty != tl.float32)
+    tl.store(y, BLOCK_A)
+
+
+def big_problem():
+    """A problem whose tile is too large for asserting()."""
+    return next(problem for problem, expected in decided_problems(64) if expected[0] > 16)
+
+
+def test_a_configuration_that_does_not_fit_is_left_to_the_kernels_own_tuning(client, gpu, tensors):
+    gpu.utils.most_threads = 64  # The table's choices have four warps, the kernel's own have two.
+    kernel = tuning_kernel()
+    handle = attached(kernel, client)
+    falls_back(kernel, gpu, tensors, "VECTOR=.* does not compile or fit .OutOfResources: .*threads")
+    assert gpu.benchmarks == len(triton_kernels.CONFIGS)
+    assert "OutOfResources" in handle.reason
+
+
+def test_a_configuration_that_does_not_fit_gives_way_to_the_declared_default(client, gpu, tensors):
+    gpu.utils.most_threads = 64
+    kernel = tuning_kernel()
+    attached(kernel, client, default=DEFAULT)
+    falls_back(kernel, gpu, tensors, "does not compile or fit")
+    assert launched(gpu.launches[-1]) == [16, 16, 16, 2, 1]
+    falls_back(own_kernel(client), gpu, tensors, "does not compile or fit")
+    assert launched(gpu.launches[-1]) == [16, 16, 16, 2, 1]
+    too_much = tuning_kernel()
+    attached(too_much, client, default={**DEFAULT, "num_warps": 8})
+    falls_back(too_much, gpu, tensors, "does not compile or fit")
+    assert gpu.benchmarks == len(triton_kernels.CONFIGS)
+
+
+def test_what_fails_is_taken_out_for_launches_like_it_alone_and_not_tried_again(client, gpu, monkeypatch):
+    kernel = triton.autotune(configs=triton_kernels.CONFIGS, key=["M", "N", "K"])(triton.jit(asserting))
+    attached(kernel, client)
+    problem = big_problem()
+    launch = lambda dtype: kernel[(4,)](array(dtype), array(), problem["m"], problem["n"], problem["k"])  # noqa: E731
+    with pytest.warns(wavetune.FallbackWarning, match="CompileTimeAssertionFailure"):
+        launch("float32")
+    assert gpu.launches[-1].constants["BLOCK_A"] <= 16
+    launch("bfloat16")
+    assert gpu.launches[-1].constants["BLOCK_A"] > 16
+    monkeypatch.setattr(kernel.fn, "_do_compile", lambda *arguments: pytest.fail("tried again"))
+    launch("float32")
+    assert gpu.launches[-1].constants["BLOCK_A"] <= 16
+
+
+def test_a_kernel_that_fails_by_itself_fails_as_it_did(client, gpu):
+    def broken(x, y, M, N, K, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr, BLOCK_C: tl.constexpr, VECTOR: tl.constexpr):
+        tl.static_assert(False, "never")
+
+    from triton.compiler.errors import CompilationError
+
+    kernel = tuned(tables.KERNEL, DIMS, parameters=PARAMETERS, client=client, default=DEFAULT)(triton.jit(broken))
+    with pytest.warns(wavetune.FallbackWarning), pytest.raises(CompilationError) as raised:
+        kernel[(4,)](array(), array(), 64, 64, 64)
+    assert raised.value.__context__ is None
+
+
+def test_errors_of_a_callers_grid_are_the_callers(client, gpu, tensors):
+    kernel = tuning_kernel()
+    handle = attached(kernel, client)
+    with pytest.raises(ZeroDivisionError):
+        kernel[lambda meta: (1 // 0,)](*tensors, 64, 64, 64)
+    assert handle.reason is None
+
+
+def test_precompiling_leaves_out_what_does_not_compile(client, gpu):
+    kernel = tuned(tables.KERNEL, DIMS, parameters=PARAMETERS, client=client, default=DEFAULT)(triton.jit(asserting))
+    fitting = [own for own in client.tuner(tables.KERNEL).configurations if own["BLOCK_A"] <= 16]
+    with pytest.warns(wavetune.FallbackWarning, match="CompileTimeAssertionFailure"):
+        compiled = kernel.precompile(array("float32"), array("float32"), 64, 64, 64)
+    assert compiled == len(fitting) + 1  # And the default.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        problem = big_problem()
+        loaded = gpu.utils.loaded
+        kernel[(4,)](array("float32"), array("float32"), 64 * problem["m"], problem["n"] * 16, 16 * problem["k"])
+    assert gpu.utils.loaded == loaded
+
+
+def test_precompiling_for_other_data_than_was_measured_compiles_nothing(tmp_path, gpu):
+    kernel = own_kernel(of_type(tmp_path))
+    with pytest.warns(wavetune.FallbackWarning, match="x is float32"):
+        assert kernel.precompile(array("float32"), array("float32"), 64, 64, 64) == 0
+    assert kernel.precompile(array(), array(), 64, 64, 64) > 1
+
+
+def gated(a, gate, up, c, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+          GROUP_M: tl.constexpr, SPLIT_K: tl.constexpr):  # fmt: skip
+    """c = (a @ gate) * (a @ up): twice the weights that the table's kernel keeps in shared memory."""
+    pid = tl.program_id(0)
+    rows = pid // tl.cdiv(N, BLOCK_N) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = pid % tl.cdiv(N, BLOCK_N) * BLOCK_N + tl.arange(0, BLOCK_N)
+    ks = tl.arange(0, BLOCK_K)
+    one = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    two = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for k in range(0, tl.cdiv(K, BLOCK_K)):
+        left = tl.load(a + rows[:, None] * K + (k * BLOCK_K + ks)[None, :])
+        places = (k * BLOCK_K + ks)[:, None] * N + columns[None, :]
+        one = tl.dot(left, tl.load(gate + places), one)
+        two = tl.dot(left, tl.load(up + places), two)
+    tl.store(c + rows[:, None] * N + columns[None, :], (one * two).to(tl.bfloat16))
+
+
+def test_a_kernel_with_two_weights_runs_where_the_table_was_measured_with_one(gpu):
+    small = {"BLOCK_M": 16, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 8, "SPLIT_K": 1}
+    kernel = triton.autotune(configs=[triton.Config(small, num_warps=4, num_stages=2)], key=[])(triton.jit(gated))
+    shipped = tables.ROOT / "kernels" / "triton_gemm" / "tables" / "h100.table"
+    client = wavetune.connect(mode="offline", cache_dir=None, table_file=shipped)
+    handle = attach(kernel, "triton_gemm", DIMS, client=client, strict=True)
+    with pytest.warns(wavetune.FallbackWarning, match="does not compile or fit .OutOfResources: .*shared memory"):
+        kernel[(4,)](array(), array(), array(), array(), 256, 4096, 4096)
+    assert gpu.launches[-1].constants["BLOCK_M"] == 16
+    assert handle.decision(array(), array(), array(), array(), 256, 4096, 4096).configuration["BLOCK_M"] > 16
+    kernel[(4,)](array("float32"), array("float32"), array("float32"), array("float32"), 256, 4096, 4096)
+    assert gpu.launches[-1].constants["BLOCK_M"] == 16
+
+
+# Hooks of configurations.
+
+
+def hooked(hooks):
+    """A kernel whose configurations have these hooks."""
+    configs = [
+        triton.Config(config.kwargs, num_warps=4, num_stages=2, pre_hook=hook)
+        for config, hook in zip(triton_kernels.CONFIGS, hooks)
+    ]
+    return triton.autotune(configs=configs, key=["M", "N", "K"])(triton.jit(triton_kernels.body))
+
+
+def zero(names, zeroed):
+    """A hook as packages write it: a new function for each configuration."""
+    return lambda arguments: zeroed.append([arguments[name] for name in names])
+
+
+def test_hooks_that_do_the_same_run_with_every_decision(client, gpu, tensors):
+    zeroed = []
+    for hooks in (
+        [zero(["y"], zeroed), zero(["y"], zeroed)],
+        [functools.partial(note, zeroed), functools.partial(note, zeroed)],
+    ):
+        kernel = hooked(hooks)
+        attached(kernel, client)
+        zeroed.clear()
+        assert is_decided(kernel, gpu, tensors)
+        assert zeroed == [[tensors[1]]]
+
+
+def note(zeroed, arguments):
+    zeroed.append([arguments["y"]])
+
+
+def test_a_hook_of_one_configuration_runs_with_that_one_and_no_other_is_decided(client, gpu, tensors):
+    (problem, expected), *_ = decided_problems(1)
+    seen = []
+    own = {"BLOCK_A": expected[0], "BLOCK_B": expected[1], "BLOCK_C": expected[2], "VECTOR": expected[4]}
+    hooks = [lambda arguments: seen.append("the table's"), lambda arguments: seen.append("another")]
+    configs = [
+        triton.Config(own, num_stages=expected[3], pre_hook=hooks[0]),
+        triton.Config(triton_kernels.CONFIGS[0].kwargs, num_warps=2, num_stages=2, pre_hook=hooks[1]),
+    ]
+    kernel = triton.autotune(configs=configs, key=["M", "N", "K"])(triton.jit(triton_kernels.body))
+    attached(kernel, client)
+    assert is_decided(kernel, gpu, tensors)
+    assert seen == ["the table's"] and gpu.benchmarks == 0
+    unlike = next(problem for problem, values in decided_problems(64) if values != expected)
+    with pytest.warns(wavetune.FallbackWarning, match="pre_hooks of their own, and the table's .* is none of them"):
+        kernel[(4,)](*tensors, unlike["m"], unlike["n"], unlike["k"])
+    assert gpu.benchmarks == len(configs)
+    assert seen[-1] in ("the table's", "another")
+
+
+def test_a_declared_default_without_a_hook_of_its_own_is_refused(client, gpu, tensors):
+    hooks = [lambda arguments: None, lambda arguments: arguments]
+    with pytest.raises(wavetune.InvalidArgumentError, match="default: the kernel's configurations have pre_hooks"):
+        attached(hooked(hooks), client, default=DEFAULT, strict=True)
+    with pytest.warns(wavetune.FallbackWarning, match="not attached: default: .* pre_hooks of their own"):
+        assert attach(hooked(hooks), tables.KERNEL, DIMS, client=client, default=DEFAULT) is None
+    own = {**triton_kernels.CONFIGS[0].kwargs, "num_warps": 4, "num_stages": 2}
+    attached(hooked(hooks), client, default=own)
 
 
 def test_dims_the_wrong_way_round_are_recognised():

@@ -25,9 +25,16 @@ class Launch(NamedTuple):
 class Array:
     """As much of a tensor as a launch looks at."""
 
-    def __init__(self, dtype: str = "bfloat16", address: int = 1 << 20) -> None:
+    def __init__(self, dtype: str = "bfloat16", address: int = 1 << 20, strides: tuple[int, ...] = ()) -> None:
         self.dtype = f"torch.{dtype}"
         self._address = address
+        self._strides = strides
+
+    def is_contiguous(self) -> bool:
+        return not self._strides
+
+    def stride(self) -> tuple[int, ...]:
+        return self._strides
 
     def data_ptr(self) -> int:
         return self._address
@@ -58,16 +65,17 @@ class QuietLauncher(Launcher):
 class Utils:
     """The driver's functions that Triton calls when it loads a kernel."""
 
-    def __init__(self, multiprocessors: int) -> None:
-        self._multiprocessors = multiprocessors
+    def __init__(self) -> None:
+        self.devices: dict[int, tuple[int, int]] = {}
         self.loaded = 0
+        self.most_threads = 1024
 
     def get_device_properties(self, device: int) -> dict[str, int]:
-        return {"max_shared_mem": 232448, "multiprocessor_count": self._multiprocessors, "warpSize": 32}
+        return {"max_shared_mem": 232448, "multiprocessor_count": self.devices[device][1], "warpSize": 32}
 
     def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[Any, ...]:
         self.loaded += 1
-        return (object(), object(), 32, 0, 1024)
+        return (object(), object(), 32, 0, self.most_threads)
 
     def unload_module(self, module: Any) -> None:
         pass
@@ -75,20 +83,22 @@ class Utils:
 
 class StubDriver:
     def __init__(self, arch: int = 90, multiprocessors: int = 132, launcher: type[Launcher] = Launcher) -> None:
-        self.utils = Utils(multiprocessors)
+        self.utils = Utils()
         self.launcher_cls = launcher
         self.launches: list[Launch] = []
         self.benchmarks = 0
-        self._target = GPUTarget("cuda", arch, 32)
+        self.devices = {0: (arch, multiprocessors)}  # Architecture and multiprocessors by number.
+        self.current = 0
+        self.utils.devices = self.devices
 
     def note(self, metadata: Any, grid: tuple[int, int, int], constants: dict[str, Any]) -> None:
         self.launches.append(Launch(metadata.name, grid, constants, metadata.num_warps, metadata.num_stages))
 
     def get_current_target(self) -> GPUTarget:
-        return self._target
+        return GPUTarget("cuda", self.devices[self.current][0], 32)
 
     def get_current_device(self) -> int:
-        return 0
+        return self.current
 
     def get_current_stream(self, device: int) -> int:
         return 0

@@ -24,6 +24,7 @@ from typing import Any, Mapping, Optional, Union
 
 import wavetune
 from wavetune.errors import Error, FallbackWarning, InvalidArgumentError
+from wavetune.triton_arguments import alike, measured_type, name_of
 from wavetune.triton_decider import check_table, check_triton, shared_client
 
 __all__ = ["TESTED", "install", "uninstall"]
@@ -35,8 +36,8 @@ TESTED = ("2.11",)
 # the table's kernel.
 _TEMPLATES = {"mm": "mm", "addmm": "mm", "bmm": "bmm"}
 _TILE = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "num_warps", "num_stages")
-# What the kernels that decide for it are measured with: two bytes an element.
-_DTYPES = ("torch.bfloat16", "torch.float16")
+# What a kernel that does not say it is measured with: two bytes an element.
+_DTYPE = "bfloat16"
 
 
 def install(
@@ -174,6 +175,14 @@ def _tile(configuration: Mapping[str, int]) -> dict[str, int]:
     return {name: configuration[name] for name in _TILE if name in configuration}
 
 
+def _measured(tuner: wavetune.Tuner) -> Optional[str]:
+    """Returns the type of data that the table was measured with; products of other types are Inductor's to choose."""
+    try:
+        return measured_type(tuner.arguments)
+    except Error:
+        return _DTYPE
+
+
 def _handler_class() -> type[Any]:
     """Returns the subclass of Inductor's choices: made late, as torch is imported late."""
     from torch._inductor.choices import InductorChoices
@@ -187,6 +196,7 @@ def _handler_class() -> type[Any]:
             super().__init__()
             self.tuner = tuner
             self.keep_extern = keep_extern
+            self._measured = _measured(tuner)
             self.decided = 0  # How often the table decided.
             self.reason: Optional[str] = None
             self._lock = threading.Lock()
@@ -236,7 +246,10 @@ def _handler_class() -> type[Any]:
             template = next((own for own in templates if own.uid == f"triton::{wanted}"), None)
             if getattr(self._thread, "undecided", False):
                 return None
-            if template is None or str(kernel_inputs.mat1mat2()[0].get_dtype()) not in _DTYPES:
+            if template is None:
+                return None
+            types = [name_of(matrix.get_dtype()) for matrix in kernel_inputs.mat1mat2()]
+            if any(self._measured is None or not alike(self._measured, own) for own in types):
                 return None
             m, n, k = (int(extent) for extent in kernel_inputs.mnk_hinted())
             # A batch's tiles are those of one product that is as many times as high.

@@ -26,13 +26,14 @@ import contextlib
 import functools
 import itertools
 import os
+import types
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
 import wavetune
 from wavetune.errors import FallbackWarning, InvalidArgumentError
-from wavetune.triton_decider import OPTIONS, Choice, Decider, Options, check_triton
+from wavetune.triton_decider import OPTIONS, CannotLaunchError, Choice, Decider, Options, check_triton
 from wavetune.triton_launch import launcher_of
 from wavetune.triton_problem import Arguments, Dimensions, balanced, integer_arguments, named_arguments
 
@@ -49,6 +50,7 @@ class _Precompiling:
     """What Attachment and TunedKernel have in common: the decision behind a launch, and compiling ahead of time."""
 
     _decider: Decider
+    _default: Optional[Choice]  # What is launched where the table does not decide; None: the kernel sees to that.
 
     @property
     def reason(self) -> Optional[str]:
@@ -69,21 +71,41 @@ class _Precompiling:
         Arguments are those of a launch without its grid; nothing is launched. For a tensor a dtype will do where it is
         aligned to 16 bytes, as those of allocators are. vary: whole-number arguments that differ from launch to launch,
         as the number of tokens: Triton compiles 1, multiples of 16 and the rest separately, so each is compiled in turn.
-        Compiles in as many threads as there are processors. A configuration that does not compile raises Triton's error.
+        Compiles in as many threads as there are processors. A configuration that does not compile or fit is warned of, and
+        such launches are not decided; the declared default is compiled in its place.
 
         With precompiles=True a newer table waits until this was called again for its configurations.
         """
         unknown = [name for name in vary if name not in self._decider.names]
         if unknown:
             raise InvalidArgumentError(f"vary names {', '.join(unknown)}, no argument of {self._decider.label}")
-        compiled = []
-        with _compiling_in_parallel():
-            for choice in self._decider.choices(args, kwargs):
-                for own_args, own_kwargs in self._variants(args, kwargs, vary):
-                    compiled.append(self._warm_up(choice, own_args, own_kwargs))
-        loaded = {id(kernel): kernel for kernel in map(_loaded, compiled) if kernel is not None}
+        choices = self._decider.choices(args, kwargs)
+        variants = list(self._variants(args, kwargs, vary))
+        loaded, failed = self._load(choices, variants)
+        if failed and self._default is not None:
+            loaded += self._load([self._default], variants)[0]
         self._decider.declare_prepared(args, kwargs)
-        return len(loaded)
+        return len({id(kernel) for kernel in loaded})
+
+    def _load(
+        self, choices: Sequence[Choice], variants: Sequence[tuple[list[Any], dict[str, Any]]]
+    ) -> tuple[list[Any], bool]:
+        """Returns the compiled kernels of choices, loaded; and whether one had to be taken out."""
+        started, loaded, failed = [], [], False
+        with _compiling_in_parallel():
+            for choice in choices:
+                for args, kwargs in variants:
+                    started.append((choice, args, kwargs, _errors_kept(self._warm_up, choice, args, kwargs)))
+        for choice, args, kwargs, (kernel, error) in started:
+            if error is None:
+                kernel, error = _errors_kept(_loaded, kernel)
+            if error is None and kernel is not None:
+                loaded.append(kernel)
+            elif error is not None:
+                if not self._decider.take_out(choice, args, kwargs, error):
+                    raise error
+                failed = True
+        return loaded, failed
 
     def _variants(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], vary: Sequence[str]
@@ -111,7 +133,8 @@ class Attachment(_Precompiling):
     def __init__(self, autotuner: Any, kernel: Any, options: Options, default: Optional[Mapping[str, Any]]) -> None:
         self.kernel = kernel
         self._autotuner = autotuner
-        self._pre_hook, tuning, settled = _of_configs(autotuner.configs)
+        self._hook_of = _hooks_of(autotuner.configs)
+        tuning, settled = _of_configs(autotuner.configs)
         own = {**settled, **options.constants}
         self._decider = Decider(
             _label(autotuner),
@@ -120,7 +143,9 @@ class Attachment(_Precompiling):
             make=self._config,
             tuning=[name for name in tuning if name not in OPTIONS],
         )
-        self._default = None if default is None else self._config({**own, **default})
+        self._default = None if default is None else self._decider.choice_of({**own, **default})
+        if self._default is not None and self._default.why_not is not None:
+            raise InvalidArgumentError(f"default: {self._default.why_not}")
         self._original = autotuner.run
         autotuner.run = self._run
         autotuner._wavetune = self
@@ -135,29 +160,39 @@ class Attachment(_Precompiling):
         # In place of Autotuner.run: it computes a key and looks it up, which costs more than a decision, and tunes what
         # is new. As there: the chosen configuration's hook, then the function with its keywords.
         choice = self._decider.choose(args, kwargs)
-        config = self._default if choice is None else choice.made
-        if config is None:
-            return self._original(*args, **kwargs)
-        own, keywords = config
-        autotuner = self._autotuner
-        autotuner.best_config = own
-        if own.pre_hook is not None:
-            own.pre_hook({**dict(zip(autotuner.arg_names, args)), **kwargs, **keywords})
-        return autotuner.fn.run(*args, **kwargs, **keywords)
+        while True:
+            if choice is None:
+                choice = self._default
+                if choice is None or self._decider.has_failed(choice, args, kwargs):
+                    return self._original(*args, **kwargs)
+            own, keywords = choice.made
+            autotuner = self._autotuner
+            autotuner.best_config = own
+            if own.pre_hook is not None:
+                own.pre_hook({**dict(zip(autotuner.arg_names, args)), **kwargs, **keywords})
+            try:
+                return autotuner.fn.run(*args, **kwargs, **keywords)
+            except Exception as error:
+                if not self._decider.take_out(choice, args, kwargs, error):
+                    raise
+            choice = None
 
     def _warm_up(self, choice: Choice, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         own, keywords = choice.made
         if own.pre_hook is not None:
-            own.pre_hook({**dict(zip(self._autotuner.arg_names, args)), **kwargs, **keywords})
+            with contextlib.suppress(AttributeError):  # Of a type in place of a tensor.
+                own.pre_hook({**dict(zip(self._autotuner.arg_names, args)), **kwargs, **keywords})
         return self._autotuner.fn.warmup(*args, grid=(1,), **kwargs, **keywords)
 
-    def _config(self, keywords: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _config(self, keywords: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
         import triton
 
         arguments = {name: value for name, value in keywords.items() if name not in OPTIONS}
         options = {name: value for name, value in keywords.items() if name in OPTIONS}
-        config = triton.Config(arguments, **options, pre_hook=self._pre_hook)
-        return config, config.all_kwargs()
+        config = triton.Config(arguments, **options)
+        keywords = config.all_kwargs()
+        config.pre_hook = self._hook_of(keywords)
+        return config, keywords
 
 
 def attach(
@@ -211,7 +246,13 @@ def attach(
     options = Options(
         tuned, dims, specialisation, parameters or {}, constants or {}, client, device, precompiles, any_triton
     )
-    return Attachment(autotuner, kernel, options, default)
+    try:
+        return Attachment(autotuner, kernel, options, default)
+    except InvalidArgumentError as error:
+        if strict:
+            raise
+        warnings.warn(f"wavetune is not attached: {error}", FallbackWarning, stacklevel=2)
+        return None
 
 
 def _autotuner_in(kernel: Any) -> Any:
@@ -228,11 +269,57 @@ def _autotuner_in(kernel: Any) -> Any:
     return own
 
 
-def _of_configs(configs: Sequence[Any]) -> tuple[Any, list[str], dict[str, Any]]:
-    """Returns what an Autotuner's configurations have in common: their hook (None where they differ), the names of the
-    arguments in which they differ, and the values of the others.
+def _hooks_of(configs: Sequence[Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """Returns what says the pre_hook of a configuration with these keywords of a launch: all of the kernel's have the same,
+    or else it is that of the kernel's own configuration that has them. Raises CannotLaunchError where that is none: what a
+    hook does (zeros that sums are added to) is a part of the launch.
     """
-    hooks = {id(config.pre_hook): config.pre_hook for config in configs}
+    first = configs[0].pre_hook if configs else None
+    if all(_do_alike(first, config.pre_hook) for config in configs):
+        return lambda keywords: first
+    known = [(config.all_kwargs(), config.pre_hook) for config in configs]
+
+    def hook_of(keywords: Mapping[str, Any]) -> Any:
+        for own, hook in known:
+            if own == keywords:
+                return hook
+        text = " ".join(f"{name}={value}" for name, value in keywords.items())
+        raise CannotLaunchError(
+            f"the kernel's configurations have pre_hooks of their own, and the table's {text} is none of them: nobody says "
+            "which hook it needs. Give all of them the same hook, or add this configuration to the kernel's"
+        )
+
+    return hook_of
+
+
+def _do_alike(one: Any, other: Any) -> bool:
+    """Whether two hooks do the same: also functions that were made anew for each configuration, with the same code and
+    values."""
+    if one is other:
+        return True
+    if isinstance(one, functools.partial) and isinstance(other, functools.partial):
+        parts = [(own.func, own.args, own.keywords) for own in (one, other)]
+        return _do_alike(parts[0][0], parts[1][0]) and _are_equal(parts[0][1:], parts[1][1:])
+    if not (isinstance(one, types.FunctionType) and isinstance(other, types.FunctionType)):
+        return isinstance(one, types.MethodType) and one == other
+    return one.__globals__ is other.__globals__ and _are_equal(
+        *((own.__code__, own.__defaults__, own.__kwdefaults__, _enclosed(own)) for own in (one, other))
+    )
+
+
+def _enclosed(function: types.FunctionType) -> list[Any]:
+    return [cell.cell_contents for cell in function.__closure__ or ()]
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # Values that cannot be compared, or an empty cell.
+        return False
+
+
+def _of_configs(configs: Sequence[Any]) -> tuple[list[str], dict[str, Any]]:
+    """Returns the names of the arguments in which an Autotuner's configurations differ, and the values of the others."""
     names = dict.fromkeys(name for config in configs for name in config.kwargs)
     tuning, settled = [], {}
     for name in names:
@@ -241,7 +328,7 @@ def _of_configs(configs: Sequence[Any]) -> tuple[Any, list[str], dict[str, Any]]
             settled[name] = values[0]
         else:
             tuning.append(name)
-    return (next(iter(hooks.values())) if len(hooks) == 1 else None), tuning, settled
+    return tuning, settled
 
 
 def _label(kernel: Any) -> str:
@@ -284,6 +371,8 @@ def tuned(
 class TunedKernel(_Precompiling):
     """A kernel of one's own that a table decides for; from tuned(). Launched as a kernel of Triton: kernel[grid](...)."""
 
+    _default: Choice
+
     def __init__(self, function: Any, options: Options, default: Mapping[str, Any]) -> None:
         check_triton()
         self.fn = function
@@ -293,12 +382,11 @@ class TunedKernel(_Precompiling):
         self.__name__ = _label(function)
         self.__doc__ = getattr(function, "__doc__", None)
         self._decider = Decider(self.__name__, self.arg_names, options)
-        self._default = {**options.constants, **default}
-        _check_names("default", self._default, [*self.arg_names, *OPTIONS])
+        self._default = self._decider.choice_of({**options.constants, **default})
+        _check_names("default", self._default.keywords, [*self.arg_names, *OPTIONS])
         if isinstance(options.dims, Mapping):
             _check_names("dims", options.dims, self.arg_names)
         self._launch = launcher_of(function)
-        self._nothing = Choice({}, self._default, None, 0)
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return functools.partial(self._launched, grid)
@@ -307,24 +395,39 @@ class TunedKernel(_Precompiling):
         """As JITFunction.run: launches, or with warmup compiles what this launch would get."""
         if not warmup:
             return self._launched(grid, *args, **kwargs)
-        choice = self._decider.choose(args, kwargs) or self._nothing
-        return self.fn.run(*args, grid=grid, warmup=True, **kwargs, **choice.keywords)
+        choice = self._decider.choose(args, kwargs)
+        if choice is not None:
+            kernel, error = _errors_kept(self._warm_up, choice, args, kwargs, grid)
+            if error is None:
+                return kernel
+            if not self._decider.take_out(choice, args, kwargs, error):
+                raise error
+        return self._warm_up(self._default, args, kwargs, grid)
 
     def _launched(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
-        choice = self._decider.choose(args, kwargs) or self._nothing
-        try:
-            return self._launch(choice.number, choice.keywords, grid, args, kwargs)
-        except TypeError:
-            twice = sorted(choice.keywords.keys() & kwargs.keys())
-            if not twice:
-                raise
+        decided = self._decider.choose(args, kwargs)
+        while True:
+            choice = decided or self._default
+            try:
+                return self._launch(choice.number, choice.keywords, grid, args, kwargs)
+            except TypeError:
+                twice = sorted(choice.keywords.keys() & kwargs.keys())
+                if not twice:
+                    raise
+                break
+            except Exception as error:
+                if decided is None or not self._decider.take_out(decided, args, kwargs, error):
+                    raise
+            decided = None
         raise InvalidArgumentError(
             f"{self.__name__}: {', '.join(twice)} is given, and decided by WaveTune: leave it out of the launch, or launch "
             f"{self.__name__}.fn"
         )
 
-    def _warm_up(self, choice: Choice, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        return self.fn.warmup(*args, grid=(1,), **kwargs, **choice.keywords)
+    def _warm_up(
+        self, choice: Choice, args: Sequence[Any], kwargs: Mapping[str, Any], grid: Any = (1,)
+    ) -> Any:
+        return self.fn.warmup(*args, grid=grid, **kwargs, **choice.keywords)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"{self.__name__} is launched with a grid: {self.__name__}[grid](...)")
@@ -355,8 +458,16 @@ def _compiling_in_parallel() -> Iterator[None]:
     if active_mode.get() is not None:  # The caller's own.
         yield
         return
-    with ThreadPoolExecutor(os.cpu_count()) as pool, AsyncCompileMode(pool):
-        yield
+    with ThreadPoolExecutor(os.cpu_count()) as pool, AsyncCompileMode(pool, ignore_errors=True):
+        yield  # Who asks for a kernel hears of its error.
+
+
+def _errors_kept(call: Callable[..., Any], *args: Any) -> tuple[Any, Optional[Exception]]:
+    """Returns what a call returned, or what it raised."""
+    try:
+        return call(*args), None
+    except Exception as error:
+        return None, error
 
 
 def _loaded(kernel: Any) -> Any:

@@ -7,6 +7,7 @@ fit is said once, as a warning, and then decides nothing: the kernel is launched
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import itertools
 import re
@@ -16,7 +17,8 @@ from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import wavetune
 from wavetune.errors import Error, FallbackWarning, InvalidArgumentError
-from wavetune.triton_problem import Arguments, Dimensions, Reader, named_arguments, reader_of
+from wavetune.triton_arguments import LaunchKinds, kind_of
+from wavetune.triton_problem import Arguments, Dimensions, asker_of, named_arguments, reader_of
 
 # Tried: 3.6.0, 3.7.1, 3.8.0, 3.9.0. Earlier ones have other launchers; of later ones nobody knows.
 OLDEST_TRITON = (3, 6)
@@ -29,10 +31,14 @@ OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 class Choice(NamedTuple):
     """What a launch gets for a configuration of the table."""
 
-    configuration: Mapping[str, int]  # As the table has it. Kept, so that its id is no other's.
     keywords: dict[str, Any]  # Of the launch.
     made: Any  # What Decider.make returned.
-    number: int  # Its own: no other choice of the process has it.
+    number: int  # Its own: no choice of the process with other keywords has it.
+    why_not: Optional[str] = None  # Why no launch may get it.
+
+
+class CannotLaunchError(Exception):
+    """Why a configuration of the table cannot be launched, from Decider.make; the others may be."""
 
 
 _numbers = itertools.count(1)
@@ -53,20 +59,34 @@ class Options(NamedTuple):
 
 
 class _Lane:
-    """The decisions of one specialisation: a tuner, and what its configurations mean for a launch."""
+    """The decisions of one specialisation on one device: a tuner, and what its configurations mean for a launch."""
 
-    def __init__(self, tuner: wavetune.Tuner, read: Reader) -> None:
+    def __init__(self, driver: Any, tuner: wavetune.Tuner, dims: Dimensions, names: Sequence[str]) -> None:
+        dimensions = [dimension.name for dimension in tuner.dimensions]
+        self.driver = driver  # Of Triton: another one may have another device of the same number.
         self.tuner = tuner
-        self.resolve = tuner.resolve
-        self.read = read
-        self.choices: dict[int, Choice] = {}
+        self.read = reader_of(dims, names, dimensions)
+        self.ask = asker_of(dims, names, dimensions, tuner.resolve)
+        self.difference = _differences(tuner, names)
+        self.choices: dict[int, Choice] = {}  # By the id of a configuration, which is kept.
+        self.kept: list[Mapping[str, int]] = []
+
+
+def _differences(tuner: wavetune.Tuner, names: Sequence[str]) -> Callable[..., Optional[str]]:
+    """Returns what says how a launch differs from the table's measurements: nothing where nobody knows their arguments."""
+    try:
+        arguments = tuner.arguments
+    except Error:  # A table from the cache, or from a file without its manifest.
+        return lambda args, kwargs: None
+    return LaunchKinds(arguments, names).difference
 
 
 class Decider:
     """Decides for one kernel. May be used from any thread.
 
     label: the kernel's name, for messages; names: its arguments in order; make: makes of a configuration's keywords
-    what its launches need, once for each; tuning: arguments that somebody must decide, as nobody else does.
+    what its launches need, once for each, or raises CannotLaunchError; tuning: arguments that somebody must decide, as
+    nobody else does.
     """
 
     def __init__(
@@ -77,55 +97,91 @@ class Decider:
         make: Callable[[dict[str, Any]], Any] = lambda keywords: None,
         tuning: Sequence[str] = (),
     ) -> None:
+        from triton.runtime import driver
+
         self.label = label
         self.names = list(names)
         self.options = options
         self.make = make
         self.tuning = list(tuning)
         self.reason: Optional[str] = None
-        self._lanes: dict[Optional[str], Optional[_Lane]] = {}
-        self._single: Optional[_Lane] = None  # Where there is no choice of specialisations.
+        self._driver = driver
+        self._lanes: dict[tuple[Optional[str], int], tuple[Any, Optional[_Lane]]] = {}
+        self._single: dict[int, _Lane] = {}  # By device, where there is no choice of specialisations.
         self._by_launch = callable(options.specialisation)
         self._client = options.client
         self._lock = threading.Lock()
+        self._choices: dict[Any, Choice] = {}  # By keywords.
+        # What does not compile, or does not fit: numbers of choices, and those with the kinds of arguments.
+        self._failed: set[int] = set()
+        self._failures: set[tuple[int, Any]] = set()
 
     def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[Choice]:
         """Returns what the launch gets, or None where the table does not decide. Raises nothing."""
-        lane = self._single
-        if lane is None:
-            lane = self._find_lane(args, kwargs)
-            if lane is None:
-                return None
         try:
-            problem = lane.read(args, kwargs)
-            if problem is None:
+            active = self._driver.active
+            lane = self._single.get(active.get_current_device())
+            if lane is None or lane.driver is not active:
+                lane = self._find_lane(args, kwargs)
+                if lane is None:
+                    return None
+            difference = lane.difference(args, kwargs)
+            if difference is not None:
+                self._say(difference)
                 return None
-            decision = lane.resolve(**problem)
-            if decision.candidate is None:
+            decision = lane.ask(args, kwargs)
+            if decision is None or decision.candidate is None:
                 return None
             configuration = decision.configuration
-            choice = lane.choices.get(id(configuration))
-            return self._add(lane, configuration) if choice is None else choice
+            choice = lane.choices.get(id(configuration)) or self._add(lane, configuration)
         except Exception as error:  # A function of the caller's may raise anything.
             self._say(f"the problem of a launch could not be decided ({type(error).__name__}: {error}); check dims")
             return None
+        if choice.why_not is not None:
+            self._say(choice.why_not)
+            return None
+        return None if self._failed and self.has_failed(choice, args, kwargs) else choice
+
+    def has_failed(self, choice: Choice, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether the choice was taken out for launches with such arguments."""
+        return choice.number in self._failed and (choice.number, self._kinds(args, kwargs)) in self._failures
+
+    def take_out(self, choice: Choice, args: Sequence[Any], kwargs: Mapping[str, Any], error: Exception) -> bool:
+        """Returns whether an error of a launch says that its choice does not compile or fit; then warns, the first time,
+        and no launch with such arguments gets it again. Other errors are the launch's own.
+        """
+        if not isinstance(error, _compilers_errors()) and type(error) not in (RuntimeError, AssertionError):
+            return False
+        self._failures.add((choice.number, self._kinds(args, kwargs)))
+        self._failed.add(choice.number)
+        text = str(error).strip().partition("\n")[0]
+        self._say(
+            f"with these arguments {_text(choice.keywords)} does not compile or fit ({type(error).__name__}: {text}); the "
+            "table was measured for another kernel, or with other arguments. Launches that would get it are left alone"
+        )
+        return True
 
     def decision(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[wavetune.Decision]:
         """Returns the decision behind a launch, for people and tests; None where no table can be asked."""
-        lane = self._single or self._find_lane(args, kwargs)
+        lane = self._find_lane(args, kwargs)
         problem = None if lane is None else lane.read(args, kwargs)
-        return None if lane is None or problem is None else lane.resolve(**problem)
+        return None if lane is None or problem is None else lane.tuner.resolve(**problem)
 
     def choices(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Choice]:
         """Returns what launches like this one can get: of the table that decides, and of one that is staged."""
-        lane = self._single or self._find_lane(args, kwargs)
+        lane = self._find_lane(args, kwargs)
         if lane is None:
             return []
-        return [self._choice(configuration) for configuration in _answers(lane.tuner)]
+        difference = lane.difference(args, kwargs)
+        if difference is not None:
+            self._say(difference)
+            return []
+        found = [self._choice(configuration) for configuration in _answers(lane.tuner)]
+        return [choice for choice in found if choice.why_not is None]
 
     def declare_prepared(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Says that all of choices() is compiled: a staged table may take over."""
-        lane = self._single or self._find_lane(args, kwargs)
+        lane = self._find_lane(args, kwargs)
         if lane is not None:
             lane.tuner.set_prepared(_answers(lane.tuner))
 
@@ -133,8 +189,13 @@ class Decider:
         """Asks for the tables again at the next launch, after what was wrong has been mended."""
         with self._lock:
             self._lanes.clear()
-            self._single = None
+            self._single.clear()
+            self._failed.clear()
+            self._failures.clear()
             self.reason = None
+
+    def _kinds(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return tuple((name, kind_of(value)) for name, value in sorted(named_arguments(self.names, args, kwargs).items()))
 
     def _find_lane(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[_Lane]:
         specialisation = self.options.specialisation
@@ -149,22 +210,30 @@ class Decider:
         if not isinstance(specialisation, (str, type(None))):
             self._say(f"specialisation is {specialisation!r}, which is no name")
             return None
-        if specialisation not in self._lanes:
+        try:
+            active = self._driver.active
+            device = active.get_current_device()
+        except Exception as error:  # Triton's, or the driver's.
+            self._say(f"{type(error).__name__}: {error}")
+            return None
+        found = self._lanes.get((specialisation, device))
+        if found is None or found[0] is not active:
             with self._lock:
-                if specialisation not in self._lanes:
-                    self._lanes[specialisation] = self._open(specialisation)
-        lane = self._lanes[specialisation]
-        if not self._by_launch:
-            self._single = lane
+                found = self._lanes.get((specialisation, device))
+                if found is None or found[0] is not active:
+                    found = active, self._open(specialisation, active)
+                    self._lanes[specialisation, device] = found
+        lane = found[1]
+        if not self._by_launch and lane is not None:
+            self._single[device] = lane
         return lane
 
-    def _open(self, specialisation: Optional[str]) -> Optional[_Lane]:
+    def _open(self, specialisation: Optional[str], active: Any) -> Optional[_Lane]:
         try:
             check_triton()
             tuner = self._tuner(specialisation)
             check_table(tuner, self.options.any_triton)
-            names = [dimension.name for dimension in tuner.dimensions]
-            lane = _Lane(tuner, reader_of(self.options.dims, self.names, names))
+            lane = _Lane(active, tuner, self.options.dims, self.names)
             for configuration in _answers(tuner):
                 self._add(lane, configuration)
             return lane
@@ -187,6 +256,7 @@ class Decider:
         )
 
     def _add(self, lane: _Lane, configuration: Mapping[str, int]) -> Choice:
+        lane.kept.append(configuration)
         choice = lane.choices[id(configuration)] = self._choice(configuration)
         return choice
 
@@ -198,7 +268,19 @@ class Decider:
             if name != "maxnreg" or value > 0:  # 0: no limit, which to Triton is no such option.
                 keywords[name] = value
         self._check_keywords(keywords)
-        return Choice(configuration, keywords, self.make(keywords), next(_numbers))
+        return self.choice_of(keywords)
+
+    def choice_of(self, keywords: dict[str, Any]) -> Choice:
+        """Returns the choice of a configuration with these keywords of a launch."""
+        key = tuple(sorted((name, repr(value)) for name, value in keywords.items()))
+        choice = self._choices.get(key)
+        if choice is None:
+            try:
+                choice = Choice(keywords, self.make(keywords), next(_numbers))
+            except CannotLaunchError as why:
+                choice = Choice(keywords, None, next(_numbers), str(why))
+            choice = self._choices.setdefault(key, choice)
+        return choice
 
     def _check_keywords(self, keywords: Mapping[str, Any]) -> None:
         unknown = [name for name in keywords if name not in self.names and name not in OPTIONS]
@@ -223,6 +305,19 @@ class Decider:
                 FallbackWarning,
                 stacklevel=2,
             )
+
+
+@functools.lru_cache(maxsize=None)
+def _compilers_errors() -> tuple[type[Exception], ...]:
+    """Returns what Triton raises for a configuration that it cannot compile, or that the device has no room for."""
+    from triton.compiler.errors import CompilationError
+    from triton.runtime import errors
+
+    return (CompilationError, errors.OutOfResources, getattr(errors, "PTXASError", errors.OutOfResources))
+
+
+def _text(keywords: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in keywords.items())
 
 
 def _answers(tuner: wavetune.Tuner) -> list[Mapping[str, int]]:

@@ -7,6 +7,7 @@ once (the position of an argument) is looked up when a kernel is attached.
 from __future__ import annotations
 
 import functools
+import keyword
 import numbers
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
@@ -19,6 +20,7 @@ Problem = Mapping[str, Any]
 # dimension, or None where the table is not to decide; or None: arguments that are called as the dimensions.
 Dimensions = Union[Mapping[str, str], Callable[[Arguments], Optional[Problem]], None]
 Reader = Callable[[Sequence[Any], Mapping[str, Any]], Optional[Problem]]
+Asker = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 
 def balanced(slots: int, experts: int) -> list[int]:
@@ -46,6 +48,30 @@ def named_arguments(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[s
     named.pop("grid", None)
     named.pop("warmup", None)
     return named
+
+
+def asker_of(dims: Dimensions, names: Sequence[str], dimensions: Sequence[str], ask: Callable[..., Any]) -> Asker:
+    """Returns what calls ask(**problem) with the problem of a launch, and is None where there is none to ask for.
+
+    Errors: as reader_of().
+    """
+    read = reader_of(dims, names, dimensions)
+    if callable(dims):
+
+        def computed(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+            problem = read(args, kwargs)
+            return None if problem is None else ask(**problem)
+
+        return computed
+    own = _by_name(names, dimensions) if dims is None else dims
+    places = [(names.index(name), dimension) for name, dimension in own.items()]
+    if any(not dimension.isidentifier() or keyword.iskeyword(dimension) for _, dimension in places):
+        return lambda args, kwargs: ask(**(read(args, kwargs) or {}))
+    # Each launch asks: an expression takes a third of the time that a loop does. Names of dimensions were looked at.
+    extents = ", ".join(f"{dimension}=args[{position}]" for position, dimension in places)
+    most = max(position for position, _ in places)
+    text = f"lambda args, kwargs: ask({extents}) if len(args) > {most} else ask(**read(args, kwargs))"
+    return eval(text, {"ask": ask, "read": read, "len": len})  # type: ignore[no-any-return]
 
 
 def reader_of(dims: Dimensions, names: Sequence[str], dimensions: Sequence[str]) -> Reader:
