@@ -95,13 +95,26 @@ FILES = {
         def get_config():
             return _config
     """,
-    # Modules that have the function by another name in their own namespace, as some of vLLM's do.
-    "vllm/model_executor/layers/fused_moe/experts.py": """
-        from vllm.model_executor.layers.fused_moe.fused_moe import try_get_optimal_moe_config
-        def apply(w1_shape, w2_shape, top_k, M):
-            return try_get_optimal_moe_config(w1_shape, w2_shape, top_k, None, M)
-    """,
+    "vllm/model_executor/layers/fused_moe/experts/__init__.py": "",
 }
+# Modules that have the function in their own namespace: the one that launches the same kernel, and those that ask in the
+# same words for another one, as they do in 0.33.
+ASKING = """
+from vllm.model_executor.layers.fused_moe.fused_moe import try_get_optimal_moe_config
+
+
+def apply(w1_shape, w2_shape, top_k, M):
+    return try_get_optimal_moe_config(w1_shape, w2_shape, top_k, None, M)
+"""
+OTHER_KERNELS = [
+    "vllm/lora/layers/utils.py",
+    "vllm/model_executor/layers/fused_moe/experts/fused_batched_moe.py",
+    "vllm/model_executor/layers/fused_moe/experts/nvfp4_emulation_moe.py",
+    "vllm/model_executor/models/k2_horizon.py",
+]
+PACKAGES = ["vllm/lora", "vllm/lora/layers", "vllm/model_executor/models"]
+FILES.update({f"{package}/__init__.py": "" for package in PACKAGES})
+FILES.update({path: ASKING for path in [*OTHER_KERNELS, "vllm/model_executor/layers/fused_moe/experts/triton_moe.py"]})
 
 
 class FakeVllm:

@@ -1,9 +1,11 @@
 """wavetune.vllm in a package `vllm` that chooses as vLLM does (fake_vllm.py)."""
 
+import importlib
 import importlib.metadata
 import logging
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import types
@@ -65,12 +67,41 @@ def test_the_engine_gets_the_tables_choice_at_any_number_of_tokens(engine, clien
 
 
 def test_modules_that_have_the_function_under_their_own_name_use_the_table_too(engine, client, tuner):
-    experts = engine.module("experts")  # Before the installation: bound to the original.
+    experts = engine.module("experts.triton_moe")  # Before the installation: bound to the original.
     assert wavetune.vllm.install(client)
     w1, w2 = (128, 1536, 2048), (128, 2048, 768)
     assert experts.apply(w1, w2, 8, 700) == decided(tuner, 700)
     wavetune.vllm.uninstall()
     assert experts.apply(w1, w2, 8, 700) == DEFAULT
+
+
+@pytest.mark.parametrize("path", fake_vllm.OTHER_KERNELS, ids=lambda path: Path(path).stem)
+@pytest.mark.parametrize("early", [True, False], ids=["imported_before", "imported_after"])
+def test_callers_that_launch_another_kernel_get_the_engines_own_answer(engine, client, tuner, warnings, path, early):
+    name = path[: -len(".py")].replace("/", ".")
+    if early:
+        importlib.import_module(name)
+    assert wavetune.vllm.install(client)
+    w1, w2 = (128, 1536, 2048), (128, 2048, 768)
+    assert importlib.import_module(name).apply(w1, w2, 8, 700) == DEFAULT
+    assert engine.module("experts.triton_moe").apply(w1, w2, 8, 700) == decided(tuner, 700)
+    assert not warnings()
+
+
+@pytest.mark.parametrize("type_of_weights", ["bfloat16", "float32"])
+def test_a_table_of_experts_of_another_type_is_not_used(engine, tmp_path, tuner, warnings, type_of_weights):
+    kernel = tmp_path / "kernel"
+    (kernel / "tables").mkdir(parents=True)
+    shutil.copy(tables.path("fused_moe"), kernel / "tables" / "h200.table")
+    arguments = f'arguments: "in w[n, k] {type_of_weights}, out y[n, k] bfloat16, top_k int32"'
+    (kernel / "manifest.textproto").write_text(MANIFEST.replace('arguments: "top_k int32"', arguments))
+    own = wavetune.connect(mode="offline", cache_dir=None, table_file=kernel / "tables")
+    assert wavetune.vllm.install(own)
+    if type_of_weights == "bfloat16":
+        assert engine.choose(700) == decided(tuner, 700)
+        return
+    assert engine.choose(700) == DEFAULT
+    assert "its data is bfloat16, the table was measured with float32" in warnings()[0]
 
 
 def test_what_a_caller_changes_is_its_own(engine, client, tuner):

@@ -2,14 +2,15 @@
 
 vLLM loads this by itself where the package is installed: `register` is an entry point of `vllm.general_plugins`, which
 vLLM calls in every process. It replaces `try_get_optimal_moe_config` (vllm.model_executor.layers.fused_moe.fused_moe),
-so that no file is written and no point lies between the points of one.
+so that no file is written and no point lies between the points of one. vLLM asks the same function for kernels of other
+kinds (batched, LoRA, emulated NVFP4, one product): only what the two-product path of unquantised experts asks is answered.
 
     pip install wavetune            # that is all; WAVETUNE_VLLM=off turns it off
 
     import wavetune.vllm            # or by hand, before the engine starts
     wavetune.vllm.install(kernel="triton_fused_moe")
 
-What is not the table's business is the engine's as before: quantised and Marlin layers, `override_config`, batch
+What is not the table's business is the engine's as before: quantised and Marlin layers, kernels of other modules, `override_config`, batch
 invariance, problems that the kernel was not declared for, and everything where no table is there. Whatever goes wrong
 here is one warning, never an exception in the engine. docs/engines.md says what each warning means.
 
@@ -29,6 +30,7 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import wavetune
+from wavetune.triton_arguments import difference
 from wavetune.triton_decider import check_compiler, silicon_facts
 from wavetune.triton_problem import balanced
 
@@ -37,6 +39,8 @@ _log = logging.getLogger("vllm.wavetune")
 
 _MODULE = "vllm.model_executor.layers.fused_moe.fused_moe"
 _FUNCTION = "try_get_optimal_moe_config"
+# Modules of vLLM that launch the table's kernel; others ask for the same name, and launch other ones.
+_PLAIN = (_MODULE, "vllm.model_executor.layers.fused_moe.experts.triton_moe")
 _ARGUMENTS = ("w1_shape", "w2_shape", "top_k", "dtype", "M")
 _KERNEL = "triton_fused_moe"
 _ANY_TRITON = "WAVETUNE_VLLM_ANY_TRITON"
@@ -264,6 +268,11 @@ class _Decider:
             raise _CannotInstall(f'kernel "{kernel}" has the dimensions {self._dimensions}, not {_DIMENSIONS}')
         if set(tuner.parameters) != set(_PARAMETERS):
             raise _CannotInstall(f'kernel "{kernel}" has the parameters {tuner.parameters}, not {_PARAMETERS}')
+        with contextlib.suppress(wavetune.Error):  # Nobody says.
+            # vLLM names no type for two-byte experts, and asks with "float32" for those.
+            other = difference(tuner.arguments, ["bfloat16"])
+            if other is not None:
+                raise _CannotInstall(f'kernel "{kernel}" is of other experts than vLLM\'s: {other}')
         return tuner
 
 
@@ -302,7 +311,7 @@ def _check_gpu(silicon_key: str) -> None:
 
 
 class _Installation:
-    """The engine's function, replaced wherever a module of vLLM has it."""
+    """The engine's function, replaced in the modules that launch the table's kernel."""
 
     def __init__(self, decider: _Decider) -> None:
         module = _import_engine()
@@ -315,10 +324,10 @@ class _Installation:
         self._original = original
         self._replacement = _replacement(original, decider, module)
         _say_if_late(module)
-        # The one that defines it comes first: who imports it later gets ours.
-        self._holders = [holder for holder in _modules_of_vllm() if getattr(holder, _FUNCTION, None) is original]
-        for holder in self._holders:
-            setattr(holder, _FUNCTION, self._replacement)
+        # The one that defines it is one of them: who imports it later gets ours, which looks who asks.
+        for holder in _modules_of_vllm():
+            if holder.__name__ in _PLAIN and getattr(holder, _FUNCTION, None) is original:
+                setattr(holder, _FUNCTION, self._replacement)
 
     def undo(self) -> None:
         for holder in _modules_of_vllm():
@@ -365,7 +374,7 @@ def _replacement(original: Callable[..., Config], decider: _Decider, module: Any
         try:
             # Whatever else is said (Marlin, block shapes, ...) is of another kernel than the table's.
             plain = dtype is None and not any(more) and not any(named.values())
-            if plain and not _engine_insists(module):
+            if plain and _launches_plainly(sys._getframe(1).f_globals) and not _engine_insists(module):
                 return decider.decide(w1_shape, w2_shape, int(top_k), int(M))
         except _NoAnswer as reason:
             _warn_once(str(reason), "WaveTune leaves a layer to vLLM: %s", reason)
@@ -376,6 +385,12 @@ def _replacement(original: Callable[..., Config], decider: _Decider, module: Any
     try_get_optimal_moe_config.wavetune_decider = decider  # type: ignore[attr-defined]
     try_get_optimal_moe_config.__wrapped__ = original  # type: ignore[attr-defined]
     return try_get_optimal_moe_config
+
+
+def _launches_plainly(caller: Dict[str, Any]) -> bool:
+    """Whether who asks, a module's globals, launches the table's kernel: not where another module of vLLM does."""
+    name = str(caller.get("__name__", ""))
+    return name in _PLAIN or name.split(".")[0] != "vllm"
 
 
 def _engine_insists(module: Any) -> bool:
