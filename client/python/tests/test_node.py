@@ -108,6 +108,8 @@ def test_a_kernel_without_a_table_is_answered_with_its_default(daemon_only):
     tuner = wavetune.connect(daemon_only.endpoint, cache_dir=None, timeout_s=20).tuner("repeats")
     decision = tuner.resolve(n=700, k=700)
     assert (decision.source, decision.reason) == (Source.DEFAULT, Reason.NO_TABLE)
+    measured = [(argument.role, argument.type) for argument in tuner.arguments]
+    assert ("output", "float32") in measured and ("scalar", "int32") in measured
     assert decision.configuration == {"BLOCK_N": 64, "REPEAT": 8}
     assert (tuner.origin, tuner.digest, decision.digest_prefix) == (Origin.DEFAULTS, "", "")
     assert tuner.configurations == ({"BLOCK_N": 64, "REPEAT": 8},)
