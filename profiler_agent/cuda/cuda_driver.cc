@@ -52,8 +52,8 @@ absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
   const CUresult code = driver.cuInit(0);
   if (code == CUDA_ERROR_NO_DEVICE) return NoDevice();
   if (code == CUDA_ERROR_STUB_LIBRARY) {
-    return absl::NotFoundError(absl::StrCat(
-        "no NVIDIA driver (", library, " is the stub of a CUDA toolkit)"));
+    return absl::NotFoundError(absl::StrCat("no NVIDIA driver (", library,
+                                            " is the stub of a CUDA toolkit)"));
   }
   RETURN_IF_ERROR(CudaStatus(code, "starting the NVIDIA driver"));
   return driver;
