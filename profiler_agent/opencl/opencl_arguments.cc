@@ -31,7 +31,7 @@ std::vector<std::string> NamesOf(ElementType type) {
 }
 
 // Of which we know that they are not those of the manifest.
-bool IsBuiltIn(const std::string& type) {
+bool IsOfOpenCl(const std::string& type) {
   static const auto* const names = new std::set<std::string>{
       "char",  "uchar", "unsigned char", "short", "ushort", "unsigned short",
       "int",   "uint",  "unsigned int",  "long",  "ulong",  "unsigned long",
@@ -122,7 +122,7 @@ absl::Status CheckScalarType(const Argument& argument, const std::string& entry,
   for (const std::string& name : NamesOf(argument.type)) {
     if (type == name) return absl::OkStatus();
   }
-  if (!IsBuiltIn(type)) return absl::OkStatus();
+  if (!IsOfOpenCl(type)) return absl::OkStatus();
   return Mismatch(entry, argument, ManifestTypeName(argument.type), type);
 }
 
