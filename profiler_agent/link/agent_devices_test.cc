@@ -30,15 +30,16 @@ TEST(WorkersThatFitTest, AndAsManyAsMemoryHoldsForAllDevices) {
   EXPECT_EQ(WorkersThatFit(host, 8), 1);
 }
 
-DeviceFacts Gpu(const std::string& uuid, const std::string& label) {
+DeviceFacts Found(const std::string& uuid, const std::string& label) {
   return {.uuid = uuid, .label = label, .backend = "cuda"};
 }
 
 TEST(EachOnceTest, TheSecondDeviceOfAUuidIsLeftOutAndSaid) {
-  const DeviceList list = EachOnce(
-      {{.backend = "cuda",
-        .found = {.devices = {Gpu("GPU-0", "vGPU 1"), Gpu("GPU-0", "vGPU 2"),
-                              Gpu("GPU-1", "H100")}}}});
+  const DeviceList list =
+      EachOnce({{.backend = "cuda",
+                 .found = {.devices = {Found("GPU-0", "vGPU 1"),
+                                       Found("GPU-0", "vGPU 2"),
+                                       Found("GPU-1", "H100")}}}});
   ASSERT_EQ(list.devices.size(), 2u);
   EXPECT_EQ(list.devices[0].label, "vGPU 1");
   EXPECT_EQ(list.devices[1].label, "H100");
@@ -53,7 +54,7 @@ TEST(EachOnceTest, AFailureOfOneBackendCutsTheListShortAndHidesNoOther) {
   const DeviceList list = EachOnce(
       {{.backend = "cuda", .found = {.failure = "802"}},
        {.backend = "opencl",
-        .found = {.devices = {Gpu("CL-1", "CPU")}, .note = "only a CPU"}}});
+        .found = {.devices = {Found("CL-1", "CPU")}, .note = "only a CPU"}}});
   ASSERT_EQ(list.devices.size(), 1u);
   EXPECT_EQ(list.problems, std::vector<std::string>{"cuda: 802"});
   EXPECT_TRUE(list.cut_short);

@@ -20,7 +20,7 @@ namespace wavetune {
 namespace {
 
 // Not from <CL/cl_ext.h>: the ICD loader's "no platform".
-constexpr cl_int kPlatformNotFound = -1001;
+constexpr cl_int kNoPlatform = -1001;
 
 // What a device or platform says. The first question that fails is kept: what
 // it would have answered goes into keys.
@@ -120,7 +120,7 @@ class Lister {
 
   OpenClDeviceList List() {
     const absl::StatusOr<std::vector<cl_platform_id>> platforms =
-        All<cl_platform_id>(kPlatformNotFound, clGetPlatformIDs,
+        All<cl_platform_id>(kNoPlatform, clGetPlatformIDs,
                             "listing OpenCL platforms");
     if (!platforms.ok()) {
       list_.failures.emplace_back(platforms.status().message());

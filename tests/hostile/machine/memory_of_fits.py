@@ -18,7 +18,7 @@ SETTLED_S = int(__import__("os").environ.get("S", 65))
 def profile(node, fresh):
     """A new profile, or a fit of the samples that are there."""
     options = ("--fresh", "--budget", 120) if fresh else ("--refit-only",)
-    job = node.wait_for_job(node.reprofile(KERNEL, *options, samples=12))
+    job = node.wait_for_job(node.reprofile(KERNEL, *options, samples=12), 1200)
     check(job["state"] == "SUCCEEDED", f"job {job['id']} ends well: {job.get('message', '')}")
 
 
