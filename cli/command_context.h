@@ -2,21 +2,21 @@
 #ifndef WAVETUNE_CLI_COMMAND_CONTEXT_H_
 #define WAVETUNE_CLI_COMMAND_CONTEXT_H_
 
-#include <ostream>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "cli/daemon.h"
+#include "cli/output.h"
 #include "client/src/endpoint.h"
 
 namespace wavetune::cli {
 
 struct CommandContext {
-  std::ostream* out = nullptr;  // Results.
-  std::ostream* err = nullptr;  // Progress and remarks.
-  bool terminal = false;        // `err` is a terminal.
-  bool json = false;            // Results as JSON.
-  std::string endpoint;         // As given; may be empty.
+  Output* out = nullptr;  // Results.
+  Output* err = nullptr;  // Progress and remarks.
+  bool terminal = false;  // `err` is a terminal.
+  bool json = false;      // Results as JSON.
+  std::string endpoint;   // As given; may be empty.
   ConnectFunction connect;
 
   // Returns the gRPC target of the reader socket.

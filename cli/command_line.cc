@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/printable_text.h"
 #include "base/standard_output.h"
 #include "cli/command_registry.h"
 #include "cli/commands/commands.h"
@@ -58,7 +57,8 @@ class Parser {
       app_.parse(arguments);
     } catch (const CLI::ParseError& error) {
       // CLI11 reports by exception; they end here.
-      if (app_.exit(error, *context.out, *context.err) != 0) return kExitUsage;
+      if (app_.exit(error, context.out->stream(), context.err->stream()) != 0)
+        return kExitUsage;
       return End(absl::OkStatus(), context);  // Help, or the version.
     }
     return kExitOk;
@@ -67,9 +67,9 @@ class Parser {
   // Returns the exit code for `status` and prints what went wrong, which may be
   // that the results could not be written.
   static int End(absl::Status status, CommandContext& context) {
-    status.Update(FinishOutput(*context.out));
+    status.Update(FinishOutput(context.out->stream()));
     if (!status.ok())
-      *context.err << "wavetune: " << PrintableText(status.message()) << "\n";
+      *context.err << "wavetune: " << Lines(status.message(), "  ") << "\n";
     return ExitCode(status);
   }
 

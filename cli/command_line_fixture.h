@@ -23,8 +23,8 @@ class CommandLineFixture : public ::testing::Test {
     out_.str("");
     err_.str("");
     CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
+    context.out = &out_output_;
+    context.err = &err_output_;
     context.connect = [this](const std::string& endpoint) {
       endpoint_ = endpoint;
       return absl::StatusOr<DaemonConnection>(
@@ -51,6 +51,8 @@ class CommandLineFixture : public ::testing::Test {
   std::string endpoint_;  // That the last command connected to.
   std::ostringstream out_;
   std::ostringstream err_;
+  cli::Output out_output_{&out_};
+  cli::Output err_output_{&err_};
 };
 
 }  // namespace wavetune::cli

@@ -8,12 +8,15 @@
 
 #include "cli/command_line_fixture.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "gtest/gtest.h"
 
 namespace wavetune::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class CommandLineTest : public CommandLineFixture {};
 
@@ -61,7 +64,8 @@ TEST_F(CommandLineTest, ResultsIntoAFullDiskAreExitCodeOne) {
            {"status"}, {"jobs", "list", "--json"}, {"--help"}}) {
     full.clear();
     CommandContext context = Context();
-    context.out = &full;
+    cli::Output output(&full);
+    context.out = &output;
     EXPECT_EQ(RunCommandLine(command, context), kExitFailed) << command[0];
     EXPECT_THAT(err_.str(), HasSubstr("the output could not be written"));
   }
@@ -97,6 +101,84 @@ TEST_F(CommandLineTest, TakesTheEndpointBeforeOrAfterTheCommand) {
   Run({"status"});
   unsetenv("WAVETUNE_ENDPOINT");
   EXPECT_EQ(endpoint_, "unix:/c/reader.sock");
+}
+
+// What a node of the fleet, an agent or a user may have written.
+constexpr char kForged[] = "a\x1b[31m\nforged\xc2\x9b";
+
+// Writes kForged into every text of `message`, and one element into each list.
+void Forge(google::protobuf::Message* message, int depth = 0) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection* const reflection =
+      message->GetReflection();
+  for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* const field = message->GetDescriptor()->field(i);
+    if (field->type() == FieldDescriptor::TYPE_STRING) {
+      if (field->is_repeated()) {
+        reflection->AddString(message, field, kForged);
+      } else if (!field->real_containing_oneof()) {
+        reflection->SetString(message, field, kForged);
+      }
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32 &&
+               field->is_repeated()) {
+      reflection->AddInt32(message, field, 1);
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+               !field->is_map() && depth < 4 &&
+               !field->real_containing_oneof()) {
+      Forge(field->is_repeated() ? reflection->AddMessage(message, field)
+                                 : reflection->MutableMessage(message, field),
+            depth + 1);
+    }
+  }
+}
+
+TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
+  for (google::protobuf::Message* const message :
+       std::vector<google::protobuf::Message*>{
+           &daemon_->status, &daemon_->devices, &daemon_->kernels,
+           &daemon_->tables, &daemon_->fleet, &*daemon_->fleet_nodes,
+           &daemon_->history, &daemon_->rejected, &daemon_->events,
+           &daemon_->usage, &daemon_->jobs.emplace_back(),
+           &daemon_->workloads.emplace_back(), &daemon_->published,
+           &daemon_->rolled_back, &daemon_->pinned, &daemon_->retired,
+           &daemon_->planned.emplace_back()}) {
+    Forge(message);
+  }
+  const std::string id = std::to_string(daemon_->jobs[0].id());
+  const std::string digest(64, 'a');
+  for (std::vector<std::string> command : std::vector<std::vector<std::string>>{
+           {"status"},
+           {"devices"},
+           {"doctor"},
+           {"events"},
+           {"jobs", "list"},
+           {"jobs", "show", id},
+           {"kernels", "list"},
+           {"tables", "list"},
+           {"tables", "history"},
+           {"tables", "rejected"},
+           {"tables", "show", digest},
+           {"tables", "rollback", "x"},
+           {"tables", "pin", digest},
+           {"tables", "retire", digest},
+           {"fleet", "status"},
+           {"fleet", "nodes"},
+           {"fleet", "publish", "x"},
+           {"workload", "list"},
+           {"workload", "show", kForged},
+           {"reprofile", "--dry-run"},
+       }) {
+    for (const bool json : {false, true}) {
+      if (json) command.push_back("--json");
+      Run(command);
+      for (const std::string& text : {out_.str(), err_.str()}) {
+        EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << command[0];
+        EXPECT_THAT(text, Not(HasSubstr("\xc2\x9b"))) << command[0];
+        EXPECT_THAT(text, Not(HasSubstr("\nforged"))) << command[0];
+      }
+      EXPECT_THAT(out_.str() + err_.str(), HasSubstr("forged")) << command[0];
+    }
+  }
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST(TextTableTest, AlignsColumns) {
   table.AddRow({"a", "1", "x"});
   table.AddRow({"longer", "100"});
   std::ostringstream out;
-  table.Print(out);
+  Output output(&out);
+  table.Print(output);
   EXPECT_EQ(out.str(),
             "NAME    SIZE  LAST\n"
             "a          1  x\n"
@@ -72,7 +73,8 @@ TEST(TextTableTest, AlignsColumns) {
 
 TEST(TextTableTest, SaysWhatAnEmptyTableMeans) {
   std::ostringstream out;
-  TextTable({"NAME"}).Print(out, "no devices");
+  Output output(&out);
+  TextTable({"NAME"}).Print(output, "no devices");
   EXPECT_EQ(out.str(), "no devices\n");
 }
 
@@ -96,7 +98,8 @@ TEST(JsonTest, WritesMapsAsObjects) {
 
 TEST(JsonTest, BytesThatAreNoTextDoNotStopIt) {
   std::ostringstream out;
-  PrintJson(out, Json{{"label", "\xff"}});
+  Output output(&out);
+  PrintJson(output, Json{{"label", "\xff"}});
   EXPECT_NE(out.str().find("label"), std::string::npos);
 }
 

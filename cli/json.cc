@@ -1,6 +1,7 @@
 #include "cli/json.h"
 
 #include "absl/strings/escaping.h"
+#include "base/terminal_text.h"
 #include "google/protobuf/descriptor.h"
 
 namespace wavetune::cli {
@@ -112,8 +113,13 @@ Json ToJson(const std::vector<std::string>& parameters,
   return json;
 }
 
-void PrintJson(std::ostream& out, const Json& json) {
-  out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+std::string JsonText(const Json& json) {
+  // What is escaped stands in strings alone, and as JSON has it.
+  return ParagraphText(json.dump(2, ' ', false, Json::error_handler_t::replace),
+                       "") +
+         "\n";
 }
+
+void PrintJson(Output& out, const Json& json) { out << Lines(JsonText(json)); }
 
 }  // namespace wavetune::cli

@@ -2,10 +2,10 @@
 #ifndef WAVETUNE_CLI_JSON_H_
 #define WAVETUNE_CLI_JSON_H_
 
-#include <ostream>
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "google/protobuf/message.h"
 #include "nlohmann/json.hpp"
 #include "wavetune/configuration.h"
@@ -30,9 +30,12 @@ Json ToJson(const std::vector<Dimension>& dimensions, const Problem& problem);
 Json ToJson(const std::vector<std::string>& parameters,
             const Configuration& configuration);
 
-// Prints with an indentation of two and a line end. Bytes that are not UTF-8
-// are replaced; cannot fail.
-void PrintJson(std::ostream& out, const Json& json);
+// Returns `json` with an indentation of two and a line end. Bytes that are not
+// UTF-8 are replaced, and what a terminal would obey is escaped; cannot fail.
+std::string JsonText(const Json& json);
+
+// Prints it.
+void PrintJson(Output& out, const Json& json);
 
 }  // namespace wavetune::cli
 

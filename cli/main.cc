@@ -17,8 +17,10 @@ int main(int argc, char** argv) {
   wavetune::SetLogFormat(wavetune::LogFormat::kPlain);
   wavetune::RouteLibraryLogs();
   wavetune::cli::CommandContext context;
-  context.out = &std::cout;
-  context.err = &std::cerr;
+  wavetune::cli::Output out(&std::cout);
+  wavetune::cli::Output err(&std::cerr);
+  context.out = &out;
+  context.err = &err;
   context.terminal = isatty(STDERR_FILENO) != 0;
   context.connect = [](const std::string& endpoint) {
     return wavetune::cli::ConnectGrpcDaemon(endpoint);

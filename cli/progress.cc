@@ -26,10 +26,10 @@ std::string Bar(double fraction) {
 
 }  // namespace
 
-Progress::Progress(std::ostream& err, bool terminal)
+Progress::Progress(Output& err, bool terminal)
     : Progress(err, terminal, MonotonicSeconds) {}
 
-Progress::Progress(std::ostream& err, bool terminal, NowFunction now)
+Progress::Progress(Output& err, bool terminal, NowFunction now)
     : err_(err), terminal_(terminal), now_(std::move(now)) {}
 
 Progress::~Progress() { Finish(); }
@@ -50,7 +50,8 @@ void Progress::Update(const std::string& label, int64_t done, int64_t total,
   if (printed_ && now_s - printed_s_ < interval) return;
   // Back to the start of the line, and clear what a longer line left.
   err_ << (terminal_ ? "\r\x1b[K" : "") << Line(now_s)
-       << (terminal_ ? "" : "\n") << std::flush;
+       << (terminal_ ? "" : "\n");
+  err_.Flush();
   printed_ = true;
   printed_s_ = now_s;
   up_to_date_ = true;
@@ -58,10 +59,11 @@ void Progress::Update(const std::string& label, int64_t done, int64_t total,
 
 void Progress::Finish() {
   if (terminal_) {
-    if (printed_) err_ << "\r\x1b[K" << Line(now_()) << "\n" << std::flush;
+    if (printed_) err_ << "\r\x1b[K" << Line(now_()) << "\n";
   } else if (!up_to_date_) {
-    err_ << Line(now_()) << "\n" << std::flush;
+    err_ << Line(now_()) << "\n";
   }
+  err_.Flush();
   printed_ = false;
   up_to_date_ = true;
 }

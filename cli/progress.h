@@ -9,8 +9,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <ostream>
 #include <string>
+
+#include "cli/output.h"
 
 namespace wavetune::cli {
 
@@ -19,8 +20,8 @@ class Progress {
   // Seconds of a monotonic clock.
   using NowFunction = std::function<double()>;
 
-  Progress(std::ostream& err, bool terminal);
-  Progress(std::ostream& err, bool terminal, NowFunction now);
+  Progress(Output& err, bool terminal);
+  Progress(Output& err, bool terminal, NowFunction now);
   // As Finish.
   ~Progress();
 
@@ -35,7 +36,7 @@ class Progress {
  private:
   std::string Line(double now_s) const;
 
-  std::ostream& err_;
+  Output& err_;
   const bool terminal_;
   NowFunction now_;
   std::string label_;

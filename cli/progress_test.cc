@@ -15,11 +15,12 @@ using ::testing::Not;
 class ProgressTest : public ::testing::Test {
  protected:
   Progress Make(bool terminal) {
-    return Progress(err_, terminal, [this] { return now_s_; });
+    return Progress(output_, terminal, [this] { return now_s_; });
   }
 
   double now_s_ = 1000;
   std::ostringstream err_;
+  Output output_{&err_};
 };
 
 TEST_F(ProgressTest, PrintsAPlainLineAtMostEveryTenSeconds) {

@@ -171,7 +171,7 @@ std::string DecisionText(const Question& question, const Decision& decision) {
   return line;
 }
 
-void PrintDecision(std::ostream& out, const Question& question,
+void PrintDecision(Output& out, const Question& question,
                    const Decision& decision) {
   const Tuner& tuner = question.tuner;
   out << "configuration  "

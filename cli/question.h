@@ -9,6 +9,7 @@
 #include "cli/command_context.h"
 #include "cli/command_registry.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/problem_arguments.h"
 #include "wavetune/tuner.h"
 
@@ -54,7 +55,7 @@ Json DecisionJson(const Question& question, const Decision& decision);
 std::string DecisionText(const Question& question, const Decision& decision);
 
 // Prints a decision, a line for each part.
-void PrintDecision(std::ostream& out, const Question& question,
+void PrintDecision(Output& out, const Question& question,
                    const Decision& decision);
 
 }  // namespace wavetune::cli

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/terminal_text.h"
+
 namespace wavetune::cli {
 namespace {
 
@@ -23,10 +25,11 @@ bool LooksNumeric(const std::string& text) {
 
 void TextTable::AddRow(std::vector<std::string> cells) {
   cells.resize(rows_[0].size());
+  for (std::string& cell : cells) cell = LineText(cell);
   rows_.push_back(std::move(cells));
 }
 
-void TextTable::Print(std::ostream& out, const std::string& when_empty) const {
+void TextTable::Print(Output& out, const std::string& when_empty) const {
   if (rows_.size() == 1) {
     out << when_empty << "\n";
     return;

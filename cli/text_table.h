@@ -6,9 +6,10 @@
 #ifndef WAVETUNE_CLI_TEXT_TABLE_H_
 #define WAVETUNE_CLI_TEXT_TABLE_H_
 
-#include <ostream>
 #include <string>
 #include <vector>
+
+#include "cli/output.h"
 
 namespace wavetune::cli {
 
@@ -17,12 +18,13 @@ class TextTable {
   explicit TextTable(std::vector<std::string> header)
       : rows_{std::move(header)} {}
 
-  // Missing cells are empty, superfluous ones are dropped.
+  // Missing cells are empty, superfluous ones are dropped. Cells are one line:
+  // LineText.
   void AddRow(std::vector<std::string> cells);
 
   // Columns are two spaces apart; one that holds only numbers is right-aligned.
   // Prints `when_empty` where there are no rows.
-  void Print(std::ostream& out, const std::string& when_empty = "none") const;
+  void Print(Output& out, const std::string& when_empty = "none") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;  // The header first.

@@ -111,7 +111,8 @@ absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(conversion);
   if (HasEnded(job)) RETURN_IF_ERROR(Outcome(job));
-  if (!job.message().empty()) *context.err << job.message() << "\n";
+  if (!job.message().empty())
+    *context.err << Lines(job.message(), "  ") << "\n";
   if (lines.empty())
     return absl::NotFoundError(
         absl::StrCat("the measuring job gave no results: ", job.message()));

@@ -312,7 +312,7 @@ std::string VendorBaselineLine(const VendorBaselineSummary& summary) {
   return text;
 }
 
-void PrintBench(std::ostream& out, const KernelSpec& spec,
+void PrintBench(Output& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines) {
   out << "configurations are " << ValueNames(spec) << "\n";
   std::vector<std::string> headings = {"",

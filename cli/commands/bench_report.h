@@ -3,11 +3,11 @@
 #define WAVETUNE_CLI_COMMANDS_BENCH_REPORT_H_
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/shapes_file.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "wavetune/configuration.h"
@@ -111,7 +111,7 @@ std::string SummaryLine(const BenchSummary& summary);
 // One sentence a library.
 std::string VendorBaselineLine(const VendorBaselineSummary& summary);
 
-void PrintBench(std::ostream& out, const KernelSpec& spec,
+void PrintBench(Output& out, const KernelSpec& spec,
                 const std::vector<BenchLine>& lines);
 Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines);
 

@@ -62,7 +62,7 @@ void MeasureCosts(CommandContext& context, const std::string& path,
     summary.compiling = {*std::move(measured)};
   } else {
     *context.err << path << ": compiling was not measured: "
-                 << measured.status().message() << "\n";
+                 << Lines(measured.status().message(), "  ") << "\n";
   }
 }
 
@@ -114,7 +114,7 @@ Json DescribeKernel(CommandContext& context, const CheckOptions& options,
 Json DescribeFaults(CommandContext& context, const std::string& path,
                     const absl::Status& status) {
   if (!context.json)
-    *context.out << path << ": REFUSED\n" << status.message() << "\n";
+    *context.out << path << ": REFUSED\n" << Lines(status.message()) << "\n";
   return {{"path", path},
           {"valid", false},
           {"faults", std::string(status.message())}};

@@ -93,10 +93,10 @@ void LookAtCache(Observations& seen) {
   }
 }
 
-void PrintFindings(std::ostream& out, const std::vector<Finding>& findings) {
+void PrintFindings(Output& out, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    out << finding.what << "\n  why  " << finding.why << "\n  run  "
-        << finding.run << "\n";
+    out << finding.what << "\n  why  " << Lines(finding.why, "       ")
+        << "\n  run  " << finding.run << "\n";
   }
   if (findings.empty()) out << "nothing is wrong that could be seen\n";
 }

@@ -25,30 +25,30 @@ std::string ActionName(v1::DriftReport::Action action) {
 
 }  // namespace
 
-void PrintDrift(std::ostream& out, const v1::JobInfo& job) {
+void PrintDrift(Output& out, const v1::JobInfo& job) {
   if (!job.has_drift()) return;
   const v1::DriftReport& drift = job.drift();
   const std::string differs =
       KeyDifference(drift.from_environment(), drift.to_environment());
-  out << absl::StrFormat(
-      "  canary of table %s%s: %s\n    %s\n    %d samples in %.1f s\n",
-      ShortDigest(drift.digest()),
-      differs.empty() ? "" : absl::StrCat(" (", differs, ")"),
-      ActionName(drift.action()), drift.reason(), drift.samples(),
-      drift.seconds());
+  out << "  canary of table " << ShortDigest(drift.digest())
+      << (differs.empty() ? "" : absl::StrCat(" (", differs, ")")) << ": "
+      << ActionName(drift.action()) << "\n    " << drift.reason() << "\n    "
+      << absl::StrFormat("%d samples in %.1f s", drift.samples(),
+                         drift.seconds())
+      << "\n";
   for (const v1::DriftRegime& regime : drift.regimes()) {
-    out << absl::StrFormat("    %s%s: %d pairs, median %.3f, worst %.3f%s\n",
+    out << absl::StrFormat("    %s%s: %d pairs, median %.3f, worst %.3f%s",
                            regime.specialisation().empty()
                                ? ""
                                : absl::StrCat(regime.specialisation(), ", "),
                            regime.name(), regime.pairs(), regime.median_ratio(),
                            regime.worst_ratio(),
-                           regime.drifted() ? ", drifted" : "");
+                           regime.drifted() ? ", drifted" : "")
+        << "\n";
   }
 }
 
-void PrintPlannedJobs(std::ostream& out,
-                      const std::vector<v1::PlannedJob>& planned) {
+void PrintPlannedJobs(Output& out, const std::vector<v1::PlannedJob>& planned) {
   for (const v1::PlannedJob& job : planned) {
     out << job.kernel() << " on " << job.device_uuid() << "\n  " << job.what()
         << "\n  at most " << job.candidates() << " candidates to compile, "

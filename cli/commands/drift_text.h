@@ -2,9 +2,9 @@
 #ifndef WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
 #define WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
 
-#include <ostream>
 #include <vector>
 
+#include "cli/output.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 
@@ -12,11 +12,10 @@ namespace wavetune::cli {
 
 // The report of a job's canary, each line indented by two; nothing where it has
 // none.
-void PrintDrift(std::ostream& out, const v1::JobInfo& job);
+void PrintDrift(Output& out, const v1::JobInfo& job);
 
 // One paragraph for each job.
-void PrintPlannedJobs(std::ostream& out,
-                      const std::vector<v1::PlannedJob>& planned);
+void PrintPlannedJobs(Output& out, const std::vector<v1::PlannedJob>& planned);
 
 }  // namespace wavetune::cli
 

@@ -87,7 +87,7 @@ void PrintEvent(CommandContext& context, const v1::Event& event) {
       *context.out << " [" << UserText(event.by()) << "]";
     *context.out << "\n";
   }
-  context.out->flush();
+  context.out->Flush();
 }
 
 absl::StatusOr<v1::ListEventsRequest> RequestOf(const EventsOptions& options) {

@@ -28,7 +28,7 @@ std::string RemarkOf(const ExplainedGroup& row) {
   return absl::StrJoin(remarks, ", ");
 }
 
-void PrintRows(std::ostream& out, const Tuner& tuner,
+void PrintRows(Output& out, const Tuner& tuner,
                const std::vector<ExplainedGroup>& rows) {
   TextTable table({"", "CONFIGURATION", "G", "L", "W", "CAPACITY", "REGIME",
                    "PREDICTED", "BOUND", "REMARK"});

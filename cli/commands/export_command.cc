@@ -132,7 +132,7 @@ absl::Status RunKernelsExport(CommandContext& context,
     ASSIGN_OR_RETURN(fetched, FetchTable(context, options, folder));
     table = fetched->path();
   }
-  context.out->flush();
+  context.out->Flush();
   ASSIGN_OR_RETURN(
       std::unique_ptr<ChildProcess> child,
       ChildProcess::Start(AgentArguments(context, options, folder, table),

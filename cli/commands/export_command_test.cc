@@ -31,8 +31,8 @@ class ExportCommandTest : public ::testing::Test {
 
   int RunCommand(const std::vector<std::string>& arguments) {
     CommandContext context;
-    context.out = &out_;
-    context.err = &err_;
+    context.out = &out_output_;
+    context.err = &err_output_;
     context.connect =
         [this](const std::string&) -> absl::StatusOr<DaemonConnection> {
       if (!connected_.ok()) return connected_;
@@ -47,6 +47,8 @@ class ExportCommandTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
   std::ostringstream out_;
   std::ostringstream err_;
+  Output out_output_{&out_};
+  Output err_output_{&err_};
 };
 
 TEST_F(ExportCommandTest, SaysHowToGetATableWhereThereIsNone) {

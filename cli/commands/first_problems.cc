@@ -98,7 +98,7 @@ Json ToJson(const FirstProblems& first) {
           {"first", std::move(problems)}};
 }
 
-void PrintFirstProblems(std::ostream& out, const FirstProblems& first) {
+void PrintFirstProblems(Output& out, const FirstProblems& first) {
   out << "  plan             ";
   if (first.planned_for < first.candidates)
     out << "for " << first.planned_for << " of the candidates, ";

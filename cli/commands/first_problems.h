@@ -5,11 +5,11 @@
 #define WAVETUNE_CLI_COMMANDS_FIRST_PROBLEMS_H_
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/json.h"
+#include "cli/output.h"
 #include "model/kernel/specialisation_spaces.h"
 
 namespace wavetune {
@@ -43,7 +43,7 @@ FirstProblems PlanFirstProblems(const KernelSpec& spec,
 int64_t UsualTilesPerWave(const KernelSpec& spec);
 
 Json ToJson(const FirstProblems& first);
-void PrintFirstProblems(std::ostream& out, const FirstProblems& first);
+void PrintFirstProblems(Output& out, const FirstProblems& first);
 
 }  // namespace wavetune::cli
 

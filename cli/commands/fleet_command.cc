@@ -34,7 +34,7 @@ struct FleetOptions {
   }
 };
 
-void PrintFleet(std::ostream& out, const v1::GetFleetResponse& fleet) {
+void PrintFleet(Output& out, const v1::GetFleetResponse& fleet) {
   out << "node      " << fleet.node()
       << (fleet.publishes() ? "" : ", which has no key and publishes nothing")
       << "\nregistry  "
@@ -107,7 +107,7 @@ std::string TablesText(const v1::FleetSpread& spread) {
   return text.empty() ? "-" : text;
 }
 
-void PrintNodes(std::ostream& out, const v1::ListFleetNodesResponse& nodes) {
+void PrintNodes(Output& out, const v1::ListFleetNodesResponse& nodes) {
   out << "nodes     " << nodes.nodes();
   for (const v1::FleetVersion& version : nodes.versions())
     out << ", " << version.nodes() << " of version " << version.version();

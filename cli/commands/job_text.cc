@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
+#include "base/printable_text.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
@@ -17,9 +18,8 @@ namespace {
 constexpr size_t kMessageWidth = 60;
 
 std::string FirstLine(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
-  if (line.size() > kMessageWidth) line = line.substr(0, kMessageWidth) + "...";
-  return line;
+  return ShortenedText(absl::string_view(text).substr(0, text.find('\n')),
+                       kMessageWidth);
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ bool HasEnded(const v1::JobInfo& job) {
          job.state() == v1::CANCELLED;
 }
 
-void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs) {
+void PrintJobList(Output& out, const v1::ListJobsResponse& jobs) {
   TextTable table({"JOB", "KIND", "KERNEL", "DEVICE", "STATE", "PHASE",
                    "SAMPLES", "DEVICE TIME", "CREATED", "MESSAGE"});
   for (const v1::JobInfo& job : jobs.jobs()) {
@@ -124,7 +124,7 @@ void AddTable(TextTable& table, const v1::TableInfo& info,
                 FormatTime(info.promoted_at_us()), state});
 }
 
-void PrintOldClasses(std::ostream& out, const v1::ListTablesResponse& tables) {
+void PrintOldClasses(Output& out, const v1::ListTablesResponse& tables) {
   TextTable old = TableOfTables();
   bool any = false;
   for (const v1::TableInfo& info : tables.tables()) {
@@ -140,7 +140,7 @@ void PrintOldClasses(std::ostream& out, const v1::ListTablesResponse& tables) {
 
 }  // namespace
 
-void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
+void PrintTableList(Output& out, const v1::ListTablesResponse& tables) {
   TextTable table = TableOfTables();
   for (const v1::TableInfo& info : tables.tables()) {
     if (!IsOldClass(info, tables)) AddTable(table, info, StaleText(info));
@@ -160,8 +160,7 @@ void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables) {
   for (const std::string& left_out : tables.left_out()) out << left_out << "\n";
 }
 
-void PrintKernelFaults(std::ostream& out,
-                       const v1::ListKernelsResponse& kernels) {
+void PrintKernelFaults(Output& out, const v1::ListKernelsResponse& kernels) {
   for (const v1::KernelStatus& kernel : kernels.kernels()) {
     for (const v1::DefaultFault& fault : kernel.default_faults()) {
       out << "the default of " << kernel.spec().name();

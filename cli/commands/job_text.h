@@ -2,24 +2,23 @@
 #ifndef WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_
 #define WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_
 
-#include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
+#include "cli/output.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
 
 namespace wavetune::cli {
 
-void PrintJobList(std::ostream& out, const v1::ListJobsResponse& jobs);
+void PrintJobList(Output& out, const v1::ListJobsResponse& jobs);
 // Those that serve, old classes apart; those that were withdrawn or cannot be
 // read, with the reasons.
-void PrintTableList(std::ostream& out, const v1::ListTablesResponse& tables);
+void PrintTableList(Output& out, const v1::ListTablesResponse& tables);
 // On which devices which kernel's default cannot be used; nothing where all
 // can.
-void PrintKernelFaults(std::ostream& out,
-                       const v1::ListKernelsResponse& kernels);
+void PrintKernelFaults(Output& out, const v1::ListKernelsResponse& kernels);
 
 // "user 1000" of a user's number; other texts ("daemon") as they are.
 std::string UserText(const std::string& by);

@@ -43,7 +43,7 @@ std::vector<std::string> ParametersOf(DaemonConnection& daemon,
   return known.ok() ? ParameterNames(known->spec) : std::vector<std::string>();
 }
 
-void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
+void PrintExcluded(Output& out, const v1::JobInfo& job,
                    const std::vector<std::string>& parameters) {
   out << "excluded     " << job.excluded_size() << " candidates";
   if (job.wrong_candidates() > 0)
@@ -54,7 +54,7 @@ void PrintExcluded(std::ostream& out, const v1::JobInfo& job,
         excluded.configuration().values().data(),
         static_cast<size_t>(excluded.configuration().values_size())));
     out << "  " << FormatConfiguration(parameters, configuration) << ": "
-        << excluded.reason() << "\n";
+        << Lines(excluded.reason(), "    ") << "\n";
   }
 }
 
@@ -64,7 +64,7 @@ std::string DeviceLine(const v1::JobInfo& job) {
                       absl::StrJoin(job.device_uuids(), ", "));
 }
 
-void PrintJob(std::ostream& out, const v1::JobInfo& job,
+void PrintJob(Output& out, const v1::JobInfo& job,
               const std::vector<std::string>& parameters) {
   out << "job          " << job.id() << " (" << job.kind() << ")\n"
       << "kernel       " << job.kernel() << "\n"
@@ -87,7 +87,8 @@ void PrintJob(std::ostream& out, const v1::JobInfo& job,
       << "created      " << FormatTime(job.created_at_us()) << "\n"
       << "finished     " << FormatTime(job.finished_at_us()) << "\n";
   if (!job.digest().empty()) out << "table        " << job.digest() << "\n";
-  if (!job.message().empty()) out << "message      " << job.message() << "\n";
+  if (!job.message().empty())
+    out << "message      " << Lines(job.message(), "             ") << "\n";
   PrintDrift(out, job);
   for (const std::string& note : job.notes())
     out << "note         " << note << "\n";

@@ -111,7 +111,7 @@ std::string CountText(const std::optional<int64_t>& count) {
   return count.has_value() ? absl::StrCat(*count) : "too many to count";
 }
 
-void PrintSpace(std::ostream& out, const KernelSummary& summary,
+void PrintSpace(Output& out, const KernelSummary& summary,
                 const SpaceSummary& space) {
   const std::string of = OfSpecialisations(summary, space);
   out << "  configurations   " << space.configurations << ", "
@@ -128,7 +128,7 @@ void PrintSpace(std::ostream& out, const KernelSummary& summary,
     out << "  remark           " << remark << of << "\n";
 }
 
-void PrintTileFills(std::ostream& out, const std::vector<TileFill>& all) {
+void PrintTileFills(Output& out, const std::vector<TileFill>& all) {
   for (const TileFill& fill : all) {
     out << "  tile fill        " << fill.what << ": "
         << absl::StrFormat("%.0f %%", fill.mean * 100)
@@ -147,7 +147,7 @@ Json TileFillsJson(const std::vector<TileFill>& all) {
   return json;
 }
 
-void PrintCosts(std::ostream& out, const KernelSummary& summary) {
+void PrintCosts(Output& out, const KernelSummary& summary) {
   out << "  profiling        compiles " << summary.candidates
       << " candidates, measures at most " << summary.samples << " samples\n";
   for (const CompileCost& cost : summary.compiling) {
@@ -197,7 +197,7 @@ Json SpacesJson(const KernelSummary& summary) {
   return spaces;
 }
 
-void PrintProblems(std::ostream& out, const char* head,
+void PrintProblems(Output& out, const char* head,
                    const std::vector<std::string>& problems, const char* what) {
   out << head << (problems.empty() ? "nothing" : absl::StrJoin(problems, "; "))
       << " (" << what << ")\n";
@@ -271,7 +271,7 @@ Json ToJson(const KernelSummary& summary) {
                 {"edges_of_default", summary.edge_problems}}}};
 }
 
-void PrintSummary(std::ostream& out, const std::string& path,
+void PrintSummary(Output& out, const std::string& path,
                   const KernelSummary& summary) {
   const Coordinates& at = summary.sample_coordinates;
   out << path << ": valid\n"

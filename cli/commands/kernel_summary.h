@@ -3,13 +3,13 @@
 #define WAVETUNE_CLI_COMMANDS_KERNEL_SUMMARY_H_
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "cli/commands/compile_cost.h"
 #include "cli/commands/tile_fill.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "model/kernel/constraint_counts.h"
 #include "model/kernel/mapping.h"
 #include "model/kernel/specialisation_spaces.h"
@@ -61,7 +61,7 @@ KernelSummary Summarise(const KernelSpec& spec,
                         const std::vector<SpecialisationSpace>& spaces);
 
 Json ToJson(const KernelSummary& summary);
-void PrintSummary(std::ostream& out, const std::string& path,
+void PrintSummary(Output& out, const std::string& path,
                   const KernelSummary& summary);
 
 }  // namespace wavetune::cli

@@ -38,8 +38,7 @@ std::string TablesText(const v1::KernelStatus& kernel) {
 }
 
 // What makes each stale table differ from what is there now.
-void PrintStaleTables(std::ostream& out,
-                      const v1::ListKernelsResponse& kernels) {
+void PrintStaleTables(Output& out, const v1::ListKernelsResponse& kernels) {
   for (const v1::KernelStatus& kernel : kernels.kernels()) {
     for (const v1::TableInfo& info : kernel.tables()) {
       if (!info.stale()) continue;
@@ -97,7 +96,7 @@ absl::Status RunCompile(CommandContext& context,
   }
   if (options.guard_pages) arguments.push_back("--guard-pages");
   if (context.json) arguments.push_back("--json");
-  context.out->flush();
+  context.out->Flush();
   ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
                    ChildProcess::Start(arguments, {.ends_with_us = true}));
   ASSIGN_OR_RETURN(int code, child->Wait());

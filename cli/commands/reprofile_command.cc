@@ -72,13 +72,13 @@ v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
   return request;
 }
 
-void PrintOutcome(std::ostream& out, const v1::JobInfo& job) {
+void PrintOutcome(Output& out, const v1::JobInfo& job) {
   out << "job " << job.id() << " " << job.kernel() << " on "
       << job.device_uuid() << ": " << StateName(job.state()) << ", "
       << job.samples() << " samples, "
       << FormatMicroseconds(job.device_time_us()) << " of device time";
   if (!job.digest().empty()) out << ", table " << ShortDigest(job.digest());
-  if (!job.message().empty()) out << "\n  " << job.message();
+  if (!job.message().empty()) out << "\n  " << Lines(job.message(), "  ");
   for (const std::string& note : job.notes()) out << "\n  note: " << note;
   out << "\n";
   PrintDrift(out, job);
@@ -127,7 +127,7 @@ absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
     return refused.front();
   }
   for (const absl::Status& status : refused) {
-    *context.err << "not queued: " << status.message() << "\n";
+    *context.err << "not queued: " << Lines(status.message(), "  ") << "\n";
   }
   return all;
 }
@@ -194,7 +194,7 @@ absl::Status RunReprofile(CommandContext& context,
                         "is queued)";
       *context.out << "\n";
     }
-    context.out->flush();
+    context.out->Flush();
   }
   absl::Status outcome;
   if (options.wait) {

@@ -18,7 +18,7 @@ namespace {
 // Jobs shown in `status`.
 constexpr int32_t kRecentJobs = 5;
 
-void PrintDaemon(std::ostream& out, const v1::GetStatusResponse& status,
+void PrintDaemon(Output& out, const v1::GetStatusResponse& status,
                  const std::string& endpoint) {
   out << "daemon   wavetuned " << status.version() << " at " << endpoint
       << ", up " << FormatSeconds(status.uptime_s()) << ", "
@@ -86,7 +86,7 @@ std::string StateOf(const v1::DeviceStatus& device) {
   return text;
 }
 
-void PrintDevices(std::ostream& out, const v1::ListDevicesResponse& devices) {
+void PrintDevices(Output& out, const v1::ListDevicesResponse& devices) {
   TextTable table({"UUID", "LABEL", "BACKEND", "ARCH", "MP", "MEMORY", "MIG",
                    "DRIVER", "CLOCK", "UTIL", "OTHERS", "STATE"});
   for (const v1::DeviceStatus& device : devices.devices()) {
@@ -124,7 +124,7 @@ absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
   absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
   if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
   RETURN_IF_ERROR(usage.status());
-  std::ostream& out = *context.out;
+  Output& out = *context.out;
   if (context.json) {
     Json json = ToJson(status);
     json["endpoint"] = context.Endpoint();

@@ -55,8 +55,7 @@ std::string StateText(const v1::ListTableHistoryResponse& history,
   return info.pinned().empty() ? "serving" : "serving, pinned";
 }
 
-void PrintHistory(std::ostream& out,
-                  const v1::ListTableHistoryResponse& history) {
+void PrintHistory(Output& out, const v1::ListTableHistoryResponse& history) {
   TextTable table(
       {"EPOCH", "WHEN", "DIGEST", "FINGERPRINT", "HOW", "BY", "STATE", "WHY"});
   for (const v1::TableInfo& info : history.tables()) {
@@ -96,7 +95,7 @@ std::string LatencyText(double latency_us) {
   return latency_us > 0 ? FormatMicroseconds(latency_us) : "-";
 }
 
-void PrintRejected(std::ostream& out, const v1::RejectedTable& rejected) {
+void PrintRejected(Output& out, const v1::RejectedTable& rejected) {
   const v1::TableInfo& info = rejected.table();
   out << "table " << ShortDigest(info.digest()) << " of job " << info.job_id()
       << ", " << FormatTime(rejected.rejected_at_us()) << "\n  "

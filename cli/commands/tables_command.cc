@@ -78,8 +78,7 @@ std::string SpansText(const LayerChoices& layer) {
       });
 }
 
-void PrintTableLayers(std::ostream& out, const Table& table,
-                      const SubTable& sub) {
+void PrintTableLayers(Output& out, const Table& table, const SubTable& sub) {
   if (sub.layers.empty()) return;
   const auto row = static_cast<size_t>(sub.mapping.rows->dimension);
   const std::string& rows = table.dimensions[row].name;
@@ -98,8 +97,7 @@ void PrintTableLayers(std::ostream& out, const Table& table,
   layers.Print(out);
 }
 
-void PrintPredicates(std::ostream& out, const Table& table,
-                     const SubTable& sub) {
+void PrintPredicates(Output& out, const Table& table, const SubTable& sub) {
   for (size_t i = 0; i < sub.predicates.size(); ++i) {
     const auto rows = std::count_if(
         sub.groups.begin(), sub.groups.end(), [i](const MacroGroup& group) {
@@ -171,7 +169,7 @@ std::vector<std::string> RowText(const SubTable& sub, size_t group, size_t row,
 }
 
 // One line for each segment.
-void PrintTableRows(std::ostream& out, const SubTable& sub) {
+void PrintTableRows(Output& out, const SubTable& sub) {
   TextTable rows(RowHeader(sub));
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {
@@ -183,7 +181,7 @@ void PrintTableRows(std::ostream& out, const SubTable& sub) {
   rows.Print(out);
 }
 
-void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
+void PrintSubTable(Output& out, const Table& table, const SubTable& sub) {
   if (!sub.specialisation.empty())
     out << "\nspecialisation " << sub.specialisation << "\n";
   out << "\nportfolio (" << sub.portfolio.size() << " candidates)\n";
@@ -209,8 +207,10 @@ void PrintSubTable(std::ostream& out, const Table& table, const SubTable& sub) {
       << UnitsText(sub) << "\n";
   if (sub.power_limit.slowdown > 0) {
     out << absl::StrFormat(
-        "of a launch what is beyond %.4g us of T takes %.4g times as long\n",
-        sub.power_limit.from_us, 1 + sub.power_limit.slowdown);
+               "of a launch what is beyond %.4g us of T takes %.4g times as "
+               "long",
+               sub.power_limit.from_us, 1 + sub.power_limit.slowdown)
+        << "\n";
   }
   PrintTableRows(out, sub);
   PrintTableLayers(out, table, sub);
@@ -231,7 +231,7 @@ std::string StateText(const v1::TableInfo& info, bool serves) {
                           : "was never promoted: wavetune tables rejected";
 }
 
-void PrintTable(std::ostream& out, const v1::TableInfo& info, bool serves,
+void PrintTable(Output& out, const v1::TableInfo& info, bool serves,
                 const Table& table, size_t size_bytes) {
   out << "kernel         " << table.kernel << "\n"
       << "digest         " << info.digest() << "\n"

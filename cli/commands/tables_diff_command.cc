@@ -110,15 +110,14 @@ Differences Compare(const CompiledTable& before, const CompiledTable& after,
   return result;
 }
 
-void PrintHeader(std::ostream& out, const char* name,
-                 const CompiledTable& table) {
+void PrintHeader(Output& out, const char* name, const CompiledTable& table) {
   out << name << "  " << ShortDigest(table.digest()) << "  fingerprint "
       << table.table().fingerprint.substr(0, 12) << ", "
       << table.table().silicon_key << ", " << table.table().environment_key
       << "\n";
 }
 
-void PrintOnlyIn(std::ostream& out, const char* name, const Table& table,
+void PrintOnlyIn(Output& out, const char* name, const Table& table,
                  const std::set<Configuration>& portfolio,
                  const std::set<Configuration>& other) {
   for (const Configuration& configuration : portfolio) {
@@ -128,7 +127,7 @@ void PrintOnlyIn(std::ostream& out, const char* name, const Table& table,
   }
 }
 
-void PrintDifferences(std::ostream& out, const Table& table,
+void PrintDifferences(Output& out, const Table& table,
                       const Differences& differences, size_t limit) {
   out << differences.differing.size() << " of " << differences.problems
       << " representative problems are decided otherwise\n";
@@ -174,7 +173,7 @@ absl::Status RunTablesDiff(CommandContext& context,
   ASSIGN_OR_RETURN(const std::vector<Problem> problems,
                    ComparedProblems(context, before->table().kernel));
   const Differences differences = Compare(*before, *after, problems);
-  std::ostream& out = *context.out;
+  Output& out = *context.out;
   if (context.json) {
     PrintJson(out, Json{{"kernel", before->table().kernel},
                         {"before", before->digest()},

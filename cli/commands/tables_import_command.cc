@@ -21,7 +21,7 @@ struct TablesImportOptions {
   bool trust = false;
 };
 
-void PrintEnded(std::ostream& out, const v1::TableInfo& ended) {
+void PrintEnded(Output& out, const v1::TableInfo& ended) {
   out << "table " << ShortDigest(ended.digest()) << " of " << ended.kernel()
       << " serves no longer\n";
 }

@@ -81,7 +81,8 @@ absl::Status RunVerify(CommandContext& context, const VerifyOptions& options) {
     list.push_back(ToJson(job));
     if (context.json) continue;
     *context.out << "job " << job.id() << " on " << job.device_uuid() << ": "
-                 << StateName(job.state()) << "\n  " << job.message() << "\n";
+                 << StateName(job.state()) << "\n  "
+                 << Lines(job.message(), "  ") << "\n";
     PrintDrift(*context.out, job);
   }
   if (context.json) PrintJson(*context.out, Json{{"jobs", std::move(list)}});

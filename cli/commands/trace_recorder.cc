@@ -172,7 +172,7 @@ absl::StatusOr<RecordedTrace> TraceRecorder::Commit() {
   return written;
 }
 
-void PrintRecordedTrace(std::ostream& out, const RecordedTrace& trace) {
+void PrintRecordedTrace(Output& out, const RecordedTrace& trace) {
   out << "recorded " << trace.folder << ": " << trace.candidates
       << " candidates (" << trace.excluded << " excluded), " << trace.anchors
       << " anchors, " << trace.representative

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "cli/json.h"
 #include "cli/lookup.h"
+#include "cli/output.h"
 #include "formats/trace_folder.h"
 #include "formats/trace_folder_writer.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
@@ -83,7 +83,7 @@ class TraceRecorder {
   std::vector<TraceCandidate> candidates_;
 };
 
-void PrintRecordedTrace(std::ostream& out, const RecordedTrace& trace);
+void PrintRecordedTrace(Output& out, const RecordedTrace& trace);
 Json RecordedTraceJson(const RecordedTrace& trace);
 
 }  // namespace wavetune::cli

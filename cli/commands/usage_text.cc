@@ -49,7 +49,7 @@ void AddKernel(const v1::KernelUsage& usage, TextTable* table) {
 
 }  // namespace
 
-void PrintUsage(std::ostream& out, const v1::GetUsageResponse& usage) {
+void PrintUsage(Output& out, const v1::GetUsageResponse& usage) {
   TextTable counts({"USE OF", "DEVICE", "DECISIONS", "FITTED", "WIDE BOUND",
                     "EXTRAPOLATED", "STALE", "DEFAULT", "UNCERTAIN NOW",
                     "REFINED"});

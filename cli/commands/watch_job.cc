@@ -5,13 +5,14 @@
 
 namespace wavetune::cli {
 
-void ShowProgress(Progress& progress, std::ostream& err, const v1::JobInfo& job,
+void ShowProgress(Progress& progress, Output& err, const v1::JobInfo& job,
                   std::string& waiting) {
   const std::string reason =
       job.phase() == v1::WAITING && !HasEnded(job) ? job.message() : "";
   if (!reason.empty() && reason != waiting) {
     progress.Finish();
-    err << "job " << job.id() << ": " << reason << std::endl;
+    err << "job " << job.id() << ": " << reason << "\n";
+    err.Flush();
   }
   waiting = reason;
   progress.Update(ProgressLabel(job), job.done(), job.total(),

@@ -3,12 +3,12 @@
 #define WAVETUNE_CLI_COMMANDS_WATCH_JOB_H_
 
 #include <cstdint>
-#include <ostream>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "cli/command_context.h"
 #include "cli/daemon.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 
 namespace wavetune::cli {
@@ -24,7 +24,7 @@ absl::Status Outcome(const v1::JobInfo& job);
 
 // Shows a job's progress, and, a line each, what it waits for. `waiting` is the
 // caller's memory of the last such line, empty at first.
-void ShowProgress(Progress& progress, std::ostream& err, const v1::JobInfo& job,
+void ShowProgress(Progress& progress, Output& err, const v1::JobInfo& job,
                   std::string& waiting);
 
 }  // namespace wavetune::cli

@@ -50,7 +50,7 @@ std::string KernelsText(const v1::WorkloadInfo& info) {
                        });
 }
 
-void PrintNotes(std::ostream& out, const v1::WorkloadInfo& info) {
+void PrintNotes(Output& out, const v1::WorkloadInfo& info) {
   for (const std::string& note : info.notes()) out << "note: " << note << "\n";
 }
 
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<OfKernel>> LayersOfKernels(
 }
 
 // The layers as engines launch them.
-void PrintLayers(std::ostream& out, const ModelLayers& layers) {
+void PrintLayers(Output& out, const ModelLayers& layers) {
   TextTable table({"LAYER", "TIMES", "N", "K", "MORE"});
   for (const LinearLayer& layer : layers.linear) {
     table.AddRow({layer.name, absl::StrCat(layer.layers), absl::StrCat(layer.n),
@@ -163,7 +163,7 @@ void PrintLayers(std::ostream& out, const ModelLayers& layers) {
   table.Print(out);
 }
 
-void PrintKernels(std::ostream& out, const std::vector<OfKernel>& kernels) {
+void PrintKernels(Output& out, const std::vector<OfKernel>& kernels) {
   TextTable table({"KERNEL", "LAYER", "TIMES", "PROBLEMS", "LEFT OUT"});
   for (const OfKernel& kernel : kernels) {
     for (const LayerProblems& layer : kernel.layers) {
@@ -244,7 +244,7 @@ absl::Status RunWorkloadShow(CommandContext& context,
                                  {"problems", KernelsJson(kernels)}});
     return absl::OkStatus();
   }
-  std::ostream& out = *context.out;
+  Output& out = *context.out;
   out << "workload      " << known.info.name() << "\n"
       << "architecture  " << known.info.architecture() << "\n"
       << "tensor        " << known.info.tensor_parallel() << "\n"

@@ -28,7 +28,7 @@ Json FiguresJson(const EvaluationFigures& figures) {
               {"extrapolated", figures.extrapolated}};
 }
 
-void PrintFigures(std::ostream& out, const EvaluationFigures& figures) {
+void PrintFigures(Output& out, const EvaluationFigures& figures) {
   out << "  of the best     " << FormatPercent(figures.fraction_geomean)
       << " geometric mean, " << FormatPercent(figures.fraction_p5)
       << " 5th percentile, " << FormatPercent(figures.fraction_min)
@@ -46,7 +46,7 @@ void PrintFigures(std::ostream& out, const EvaluationFigures& figures) {
 
 }  // namespace
 
-void PrintEvaluation(std::ostream& out, const TraceFit& fit,
+void PrintEvaluation(Output& out, const TraceFit& fit,
                      const Evaluation& evaluation) {
   out << fit.table->table().kernel << ": table "
       << ShortDigest(fit.table->digest()) << ", "
@@ -80,7 +80,7 @@ void PrintEvaluation(std::ostream& out, const TraceFit& fit,
   worst.Print(out);
 }
 
-void PrintEvaluationJson(std::ostream& out, const TraceFit& fit,
+void PrintEvaluationJson(Output& out, const TraceFit& fit,
                          const Evaluation& evaluation) {
   Json json = FiguresJson(evaluation.overall);
   json["samples_per_candidate"] = fit.SamplesPerCandidate();

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
@@ -82,7 +81,7 @@ absl::Status CheckEngineOptions(const ExportOptions& options) {
 
 // Which configuration is best moves little between versions of Triton, but
 // whether one compiles may.
-void WarnOfTriton(std::ostream& err, const ExportOptions& options,
+void WarnOfTriton(Output& err, const ExportOptions& options,
                   const ExportedTable& table) {
   if (!options.sglang() || table.compiler.empty() ||
       absl::StartsWith(table.compiler,
@@ -95,7 +94,7 @@ void WarnOfTriton(std::ostream& err, const ExportOptions& options,
 }
 
 // An engine launches the same function for other types, but other code.
-void WarnOfType(std::ostream& err, const ExportOptions& options,
+void WarnOfType(Output& err, const ExportOptions& options,
                 const KernelSpec& spec) {
   const bool is_bf16 = std::any_of(spec.arguments.begin(), spec.arguments.end(),
                                    [](const Argument& a) {

@@ -73,7 +73,7 @@ std::vector<Configuration> LayerDecisions::Down() const {
   return result;
 }
 
-absl::Status WarnOfGaps(std::ostream& err, const MoeLayer& layer,
+absl::Status WarnOfGaps(Output& err, const MoeLayer& layer,
                         const LayerDecisions& decisions) {
   const std::string reason(ToString(decisions.default_reason()));
   const std::string what =

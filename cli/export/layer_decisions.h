@@ -10,10 +10,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <ostream>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/output.h"
 #include "formats/workload/model_layers.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/served_layers.h"
@@ -65,7 +65,7 @@ class LayerDecisions {
 
 // Writes to `err` where a layer has no answer of its own, or one beyond what
 // was measured. Errors: FAILED_PRECONDITION where it has none at all, and why.
-absl::Status WarnOfGaps(std::ostream& err, const MoeLayer& layer,
+absl::Status WarnOfGaps(Output& err, const MoeLayer& layer,
                         const LayerDecisions& decisions);
 
 }  // namespace wavetune::cli

@@ -1,7 +1,6 @@
 #include "cli/export/plain_exports.h"
 
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ absl::Status Deliver(CommandContext& context, const ExportOptions& options,
                      const std::string& text) {
   if (!options.out.empty())
     return WriteExport(options.out, text, options.force);
-  *context.out << text;
+  *context.out << Lines(text);
   return absl::OkStatus();
 }
 
@@ -112,9 +111,7 @@ absl::Status ExportJson(CommandContext& context, const ExportOptions& options) {
   } else {
     ASSIGN_OR_RETURN(json["decisions"], GridJson(options, table));
   }
-  std::ostringstream text;
-  PrintJson(text, json);
-  return Deliver(context, options, text.str());
+  return Deliver(context, options, JsonText(json));
 }
 
 }  // namespace wavetune::cli

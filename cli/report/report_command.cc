@@ -79,7 +79,7 @@ void PrintSummary(CommandContext& context, const ReportOptions& options,
                << FormatBytes(static_cast<int64_t>(size_bytes)) << ", "
                << report["kernel"].get<std::string>() << " on "
                << report["device"].get<std::string>() << ", "
-               << report["samples_fitted"] << " samples fitted, "
+               << report["samples_fitted"].dump() << " samples fitted, "
                << CountJudged(report) << " problems judged\n";
   for (const Json& note : report["notes"])
     *context.out << "  note: " << note.get<std::string>() << "\n";
