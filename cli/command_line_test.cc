@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line_fixture.h"
@@ -34,6 +35,40 @@ TEST_F(CommandLineTest, WrongUsageIsExitCodeTwo) {
             kExitUsage);
   EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", "x", "--kernels-dir", "y"}),
             kExitUsage);
+}
+
+TEST_F(CommandLineTest, AnUnknownWordIsNamedWithTheOneThatWasMeant) {
+  for (const auto& [arguments, said] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"statu"}, "unknown command \"statu\"; did you mean status?"},
+           {{"table", "list"},
+            "unknown command \"table\"; did you mean tables"},
+           {{"tables", "lst"}, "unknown command \"lst\"; did you mean list?"},
+           {{"fleet", "rollout"}, "unknown command \"rollout\"; "},
+           {{"kernels", "chek", "x"}, "\"chek\"; did you mean check?"},
+           {{"status", "--jsn"},
+            "unknown option \"--jsn\"; did you mean --json?"},
+           {{"reprofile", "--kernl=x"}, "did you mean --kernel?"},
+           {{"devices", "foo"}, "unknown argument \"foo\""}}) {
+    EXPECT_EQ(Run(arguments), kExitUsage) << arguments[0];
+    EXPECT_THAT(err_.str(), HasSubstr(said));
+    EXPECT_THAT(err_.str(), HasSubstr("\n  wavetune help"));
+    EXPECT_THAT(err_.str(), Not(HasSubstr("is required")));
+  }
+}
+
+TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
+  EXPECT_EQ(Run({"help", "tables", "list"}), kExitOk);
+  const std::string help = out_.str();
+  EXPECT_THAT(help, HasSubstr("wavetune tables list"));
+  EXPECT_EQ(Run({"tables", "list", "--help"}), kExitOk);
+  EXPECT_EQ(out_.str(), help);
+  EXPECT_EQ(Run({"help"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("Subcommands"));
+  EXPECT_EQ(Run({"version"}), kExitOk);
+  const std::string version = out_.str();
+  EXPECT_EQ(Run({"--version"}), kExitOk);
+  EXPECT_EQ(out_.str(), version);
 }
 
 TEST_F(CommandLineTest, AnUnreachableDaemonIsExitCodeThree) {

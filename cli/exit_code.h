@@ -14,6 +14,8 @@ inline constexpr int kExitUsage = 2;  // Wrong arguments or input.
 // The daemon does not answer, or there is no device to compile on.
 inline constexpr int kExitUnreachable = 3;
 
+// 128 and the number of the signal that ended it (InterruptExitCode).
+
 // Asked for with --fail-stale: the answer was printed, but a table is stale.
 inline constexpr int kExitStale = 4;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
@@ -71,10 +72,11 @@ std::shared_ptr<grpc::Channel> OpenChannel(
 // without foreign text, so that the daemon can say what it does not know.
 class Socket {
  public:
-  Socket(std::string endpoint,
+  Socket(std::string endpoint, absl::string_view role,
          const std::shared_ptr<grpc::ChannelCredentials>& credentials,
          double timeout_s)
       : endpoint_(std::move(endpoint)),
+        role_(role),
         timeout_s_(timeout_s),
         channel_(OpenChannel(endpoint_, credentials)) {}
 
@@ -93,9 +95,22 @@ class Socket {
         std::chrono::microseconds(static_cast<int64_t>(timeout_s_ * 1e6)));
   }
 
-  // Says what to do where the daemon is not there at all.
+  // Says what to do where the daemon is not there at all, or another of its
+  // sockets is.
   absl::Status Convert(const grpc::Status& grpc_status) const {
     absl::Status status = FromGrpcStatus(grpc_status);
+    if (absl::IsUnimplemented(status)) {
+      for (const absl::string_view role : {"admin", "agent"}) {
+        const std::string socket = absl::StrCat(role, ".sock");
+        absl::string_view stem = endpoint_;
+        if (role == role_ || !absl::ConsumeSuffix(&stem, socket)) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(endpoint_, " is the ", role,
+                         " socket; --endpoint and "
+                         "WAVETUNE_ENDPOINT name the reader socket: ",
+                         stem, "reader.sock"));
+      }
+    }
     const bool connected =
         channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
     if (absl::IsDeadlineExceeded(status) ||
@@ -129,6 +144,7 @@ class Socket {
   }
 
   std::string endpoint_;
+  std::string role_;  // "reader" or "admin".
   double timeout_s_;
   bool changes_ = false;
   std::shared_ptr<grpc::Channel> channel_;
@@ -489,10 +505,10 @@ class GrpcWorkloadControl : public WorkloadControl {
 absl::StatusOr<DaemonConnection> ConnectGrpcDaemon(
     const std::string& reader_endpoint, double timeout_s) {
   ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(reader_endpoint));
-  Socket reader(reader_endpoint, credentials, timeout_s);
-  Socket admin =
-      Socket(SiblingEndpoint(reader_endpoint, "admin"), credentials, timeout_s)
-          .ForChanges();
+  Socket reader(reader_endpoint, "reader", credentials, timeout_s);
+  Socket admin = Socket(SiblingEndpoint(reader_endpoint, "admin"), "admin",
+                        credentials, timeout_s)
+                     .ForChanges();
   if (reader.channel() == nullptr || admin.channel() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("endpoint \"", reader_endpoint,

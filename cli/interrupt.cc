@@ -7,7 +7,7 @@ namespace {
 
 volatile sig_atomic_t interrupted = 0;
 
-void OnSignal(int /*number*/) { interrupted = 1; }
+void OnSignal(int number) { interrupted = number; }
 
 }  // namespace
 
@@ -22,5 +22,7 @@ void CatchInterrupts() {
 }
 
 bool InterruptRequested() { return interrupted != 0; }
+
+int InterruptExitCode() { return interrupted == 0 ? 0 : 128 + interrupted; }
 
 }  // namespace wavetune::cli

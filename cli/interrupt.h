@@ -11,6 +11,10 @@ void CatchInterrupts();
 // Returns whether the flag is set. Thread-safe.
 bool InterruptRequested();
 
+// Returns the exit code of what a signal ended, as shells have it: 130 after
+// Ctrl-C, 143 after SIGTERM; 0 where there was none.
+int InterruptExitCode();
+
 }  // namespace wavetune::cli
 
 #endif  // WAVETUNE_CLI_INTERRUPT_H_

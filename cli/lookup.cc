@@ -1,6 +1,7 @@
 #include "cli/lookup.h"
 
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -60,22 +61,23 @@ absl::StatusOr<v1::GetTableRequest> RequestFor(TableReader& tables,
                                                const TableQuestion& question) {
   v1::GetTableRequest request;
   if (LooksLikeDigest(question.table)) {
-    std::vector<std::string> digests;
+    // The same payload may serve several environments.
+    std::set<std::string> digests;
     if (question.table.size() < kDigestLength) {
       ASSIGN_OR_RETURN(v1::ListTablesResponse list, tables.ListTables({}));
       for (const v1::TableInfo& info : list.tables()) {
         if (absl::StartsWith(info.digest(), question.table))
-          digests.push_back(info.digest());
+          digests.insert(info.digest());
       }
     } else {
-      digests.push_back(question.table);
+      digests.insert(question.table);
     }
     if (digests.size() > 1)
       return absl::FailedPreconditionError(
           absl::StrCat("several tables begin with ", question.table, ":\n  ",
                        absl::StrJoin(digests, "\n  ")));
     if (digests.size() == 1) {
-      request.set_digest(digests[0]);
+      request.set_digest(*digests.begin());
       return request;
     }
   }

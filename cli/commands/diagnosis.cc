@@ -26,7 +26,9 @@ void LookAtDaemon(const Observations& seen, Findings& findings) {
     findings.push_back(
         {absl::StrCat("wavetuned does not answer at ", seen.endpoint),
          std::string(seen.answer.message()),
-         "systemctl status wavetuned; journalctl -u wavetuned"});
+         absl::IsInvalidArgument(seen.answer)
+             ? "env | grep WAVETUNE_ENDPOINT; ls -l /run/wavetune"
+             : "systemctl status wavetuned; journalctl -u wavetuned"});
     return;
   }
   if (seen.status.version() != seen.own_version) {
@@ -60,11 +62,16 @@ void LookAtStore(const Observations& seen, Findings& findings) {
     findings.push_back({"nothing can be stored", seen.status.store_problem(),
                         absl::StrCat("df -h ", seen.status.store_path())});
   } else if (seen.free_bytes && *seen.free_bytes < kLittleSpaceBytes) {
-    findings.push_back({"the store's disk is nearly full",
-                        absl::StrCat(FormatBytes(*seen.free_bytes),
-                                     " are free at ", seen.status.store_path()),
-                        absl::StrCat("df -h ", seen.status.store_path(),
-                                     "; wavetune store compact")});
+    // Compaction writes the store anew beside the old one.
+    const bool compacts = *seen.free_bytes > 2 * seen.status.samples_bytes() +
+                                                 kCompactionSpareBytes;
+    findings.push_back(
+        {"the store's disk is nearly full",
+         absl::StrCat(FormatBytes(*seen.free_bytes), " are free at ",
+                      seen.status.store_path()),
+         absl::StrCat("df -h ", seen.status.store_path(),
+                      compacts ? "; wavetune store compact"
+                               : "; make room there: what else is on it?")});
   }
   if (seen.status.corrupt_entries() > 0) {
     findings.push_back({"entries of the store are damaged",

@@ -29,6 +29,8 @@ struct Finding {
 // Less free space than this is said: the store stops at 8 MiB, and a backup
 // needs as much as the store.
 inline constexpr int64_t kLittleSpaceBytes = int64_t{512} << 20;
+// What a compaction needs beside a copy of the store: logs, tables and jobs.
+inline constexpr int64_t kCompactionSpareBytes = int64_t{64} << 20;
 // So long a job may wait before it is said.
 inline constexpr double kLongWaitS = 60;
 
