@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "cli/command_line_fixture.h"
+#include "cli/lookup.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
@@ -214,6 +216,22 @@ TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
       EXPECT_THAT(out_.str() + err_.str(), HasSubstr("forged")) << command[0];
     }
   }
+}
+
+TEST_F(CommandLineTest, OneDigestInTwoEnvironmentsIsOneTable) {
+  v1::GetTableResponse& one = daemon_->payloads.emplace_back();
+  one.set_payload("payload");
+  one.mutable_info()->set_digest(Sha256Hex("payload"));
+  for (const char* driver : {"driver=580", "driver=590"}) {
+    v1::TableInfo& info = *daemon_->tables.add_tables();
+    info.set_digest(one.info().digest());
+    info.set_environment_key(driver);
+  }
+  const TableQuestion question{.table = one.info().digest().substr(0, 16)};
+  EXPECT_TRUE(FindTable(*daemon_, question).ok());
+  daemon_->tables.add_tables()->set_digest(question.table + "another");
+  EXPECT_THAT(std::string(FindTable(*daemon_, question).status().message()),
+              HasSubstr("several tables begin with"));
 }
 
 }  // namespace

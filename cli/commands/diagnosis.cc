@@ -1,5 +1,6 @@
 #include "cli/commands/diagnosis.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -234,6 +235,87 @@ void LookAtJobs(const Observations& seen, Findings& findings) {
   }
 }
 
+// One finding for all kernels that are behind for the same reason.
+void LookAtHeads(const v1::GetFleetResponse& fleet, const Observations& seen,
+                 Findings& findings) {
+  std::map<std::string, std::set<std::string>> behind;  // Kernels by reason.
+  std::set<std::string> headless;
+  for (const v1::FleetHeadStatus& head : fleet.heads()) {
+    if (!head.behind().empty()) {
+      behind[head.behind()].insert(head.kernel());
+    } else if (head.digest().empty()) {
+      headless.insert(head.kernel());
+    }
+  }
+  for (const auto& [why, kernels] : behind) {
+    findings.push_back(
+        {absl::StrCat("this node is BEHIND its fleet: it does not serve its "
+                      "table of ",
+                      absl::StrJoin(kernels, ", ")),
+         why, "wavetune fleet status; journalctl -u wavetuned | grep fleet"});
+  }
+  // Without a table here LookAtKernels says it.
+  for (const v1::TableInfo& table : seen.tables.tables()) {
+    if (headless.erase(table.kernel()) == 0) continue;
+    findings.push_back(
+        {absl::StrCat("the fleet has no table of kernel ", table.kernel(),
+                      " for a class of this node, which has one"),
+         "nobody published it, or this node refuses who did",
+         absl::StrCat("wavetune fleet status; wavetune fleet publish ",
+                      table.kernel())});
+  }
+}
+
+// What `fleet status` shows that is not well.
+void LookAtFleet(const Observations& seen, Findings& findings) {
+  if (!seen.fleet) return;
+  const v1::GetFleetResponse& fleet = *seen.fleet;
+  if (!fleet.outage().empty()) {
+    findings.push_back(
+        {"the fleet's registry is out of reach; this node serves what it has",
+         fleet.outage(), "wavetune fleet status; journalctl -u wavetuned"});
+  }
+  if (!fleet.absent().empty()) {
+    findings.push_back({"other nodes of the fleet do not see this one",
+                        fleet.absent(), "wavetune fleet nodes"});
+  }
+  LookAtHeads(fleet, seen, findings);
+  for (const v1::FleetRolloutStatus& rollout : fleet.rollouts()) {
+    if (rollout.halted().empty()) continue;
+    findings.push_back(
+        {absl::StrCat("the fleet's rollout of table ",
+                      ShortDigest(rollout.digest()), " of kernel ",
+                      rollout.kernel(), " was HALTED"),
+         rollout.halted(),
+         "wavetune fleet status; wavetune events --kind rollout-halted"});
+  }
+  const int64_t refused = fleet.refused_signature() + fleet.refused_replayed() +
+                          fleet.refused_payload();
+  if (refused > 0) {
+    findings.push_back(
+        {"entries of the fleet's registry are refused",
+         absl::StrCat("since the daemon started: ", fleet.refused_signature(),
+                      " by signature, ", fleet.refused_replayed(),
+                      " older than what was accepted, ",
+                      fleet.refused_payload(), " by payload"),
+         "journalctl -u wavetuned | grep fleet"});
+  }
+  for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
+    if (profile.done() || !profile.holder().empty() ||
+        profile.failures().empty())
+      continue;
+    const v1::FleetNodeBehind& last =
+        profile.failures(profile.failures_size() - 1);
+    findings.push_back(
+        {absl::StrCat("the fleet's profile of kernel ", profile.kernel(),
+                      " was given up by ", profile.failures_size(),
+                      profile.failures_size() == 1 ? " node" : " nodes",
+                      " and done by none"),
+         absl::StrCat("node ", last.node(), ": ", last.why()),
+         "wavetune fleet status"});
+  }
+}
+
 std::string RemoveText(const CacheObservation& cache,
                        const std::string& digest) {
   return absl::StrCat("rm ", cache.folder, "/", digest, ".*");
@@ -294,6 +376,7 @@ std::vector<Finding> Diagnose(const Observations& seen) {
   LookAtTables(seen, findings);
   LookAtKernels(seen, findings);
   LookAtJobs(seen, findings);
+  LookAtFleet(seen, findings);
   return findings;
 }
 

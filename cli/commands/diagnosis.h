@@ -58,6 +58,8 @@ struct Observations {
   v1::ListKernelsResponse kernels;
   v1::ListTablesResponse tables;
   v1::ListJobsResponse jobs;  // The newest, newest first.
+  // Nothing: the node is in no fleet, or its daemon is older than fleets.
+  std::optional<v1::GetFleetResponse> fleet;
   // Of the admin socket; nothing over TCP.
   std::optional<SocketDiagnosis> admin_socket;
   // On this machine; nothing where the daemon is on another.

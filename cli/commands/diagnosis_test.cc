@@ -70,6 +70,65 @@ TEST_F(DiagnosisTest, ASilentDaemonIsAllThatCanBeSaid) {
                                 "systemctl status wavetuned")));
 }
 
+TEST_F(DiagnosisTest, AnotherSocketOfTheDaemonIsNoDaemonThatHasEnded) {
+  seen_.answer = absl::InvalidArgumentError("is the admin socket");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("does not answer", "is the admin socket",
+                                "WAVETUNE_ENDPOINT")));
+}
+
+TEST_F(DiagnosisTest, SaysWhereTheNodeStandsBadlyToItsFleet) {
+  v1::GetFleetResponse& fleet = seen_.fleet.emplace();
+  fleet.set_node("node-1");
+  EXPECT_THAT(Diagnose(seen_), IsEmpty());
+  fleet.set_outage("etcd does not answer");
+  fleet.set_absent("another node calls itself node-1");
+  fleet.set_refused_signature(2);
+  for (const char* kernel : {"gemm", "norm"}) {
+    v1::FleetHeadStatus& head = *fleet.add_heads();
+    head.set_kernel(kernel);
+    head.set_digest(std::string(64, 'd'));
+    head.set_behind("its key is revoked");
+  }
+  fleet.add_heads()->set_kernel("gemm");  // Of another class: nobody's.
+  v1::FleetRolloutStatus& rollout = *fleet.add_rollouts();
+  rollout.set_kernel("gemm");
+  rollout.set_digest(std::string(64, 'e'));
+  rollout.set_halted("2 nodes disagree");
+  v1::FleetProfileStatus& profile = *fleet.add_profiles();
+  profile.set_kernel("norm");
+  v1::FleetNodeBehind& failure = *profile.add_failures();
+  failure.set_node("node-3");
+  failure.set_why("the GPU is hot");
+  EXPECT_THAT(
+      Diagnose(seen_),
+      ElementsAre(
+          Finds("registry is out of reach", "etcd does not answer",
+                "wavetune fleet status"),
+          Finds("do not see this one", "calls itself node-1", "fleet nodes"),
+          Finds("BEHIND its fleet: it does not serve its table of gemm, norm",
+                "its key is revoked", "wavetune fleet status"),
+          Finds("the fleet has no table of kernel gemm", "nobody published",
+                "wavetune fleet publish gemm"),
+          Finds("rollout of table eeeeeeeeeeeeeeee of kernel gemm was HALTED",
+                "2 nodes disagree", "wavetune fleet status"),
+          Finds("registry are refused", "2 by signature", "journalctl"),
+          Finds("given up by 1 node", "node-3: the GPU is hot",
+                "wavetune fleet status")));
+}
+
+TEST_F(DiagnosisTest, ACompactionIsNoAdviceWhereItHasNoRoom) {
+  seen_.status.set_samples_bytes(int64_t{100} << 20);
+  seen_.free_bytes = int64_t{400} << 20;
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("nearly full", "400.0 MiB", "store compact")));
+  seen_.free_bytes = 0;
+  EXPECT_THAT(
+      Diagnose(seen_),
+      ElementsAre(AllOf(Finds("nearly full", "0 B", "make room"),
+                        Field(&Finding::run, Not(HasSubstr("compact"))))));
+}
+
 TEST_F(DiagnosisTest, NamesBothVersionsWhereTheyDiffer) {
   seen_.status.set_version("0.9.0");
   EXPECT_THAT(Diagnose(seen_),

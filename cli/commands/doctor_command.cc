@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/diagnosis.h"
+#include "cli/commands/fleet_text.h"
 #include "cli/json.h"
 #include "client/src/client_settings.h"
 #include "client/src/table_cache.h"
@@ -50,6 +51,7 @@ absl::Status Ask(DaemonConnection& daemon, Observations& seen) {
   ASSIGN_OR_RETURN(seen.kernels, daemon.status->ListKernels());
   ASSIGN_OR_RETURN(seen.tables, daemon.tables->ListTables({}));
   ASSIGN_OR_RETURN(seen.jobs, daemon.status->ListJobs(kJobsLookedAt));
+  ASSIGN_OR_RETURN(seen.fleet, FleetOf(*daemon.status));
   return absl::OkStatus();
 }
 
@@ -134,8 +136,9 @@ absl::Status RunDoctor(CommandContext& context) {
 void AddDoctorCommand(CommandRegistry& registry) {
   registry.Add(
       registry.root(), "doctor",
-      "Looks at daemon, sockets, store, devices, tables, kernels, jobs and "
-      "this user's table cache, and says what is wrong, why, and what to run. "
+      "Looks at daemon, sockets, store, devices, tables, kernels, jobs, the "
+      "fleet and this user's table cache, and says what is wrong, why, and "
+      "what to run. "
       "Exits with 1 where something is.",
       {"wavetune doctor", "wavetune doctor --json"}, RunDoctor);
 }

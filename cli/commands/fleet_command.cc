@@ -1,5 +1,6 @@
 // wavetune fleet ...
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "cli/commands/class_text.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/json.h"
@@ -34,7 +36,29 @@ struct FleetOptions {
   }
 };
 
-void PrintFleet(Output& out, const v1::GetFleetResponse& fleet) {
+// Names of classes; those of none where they cannot be had.
+ClassNames NamesOfClasses(DaemonConnection& daemon) {
+  const auto devices = daemon.status->ListDevices();
+  const auto tables = daemon.tables->ListTables({});
+  if (!devices.ok() || !tables.ok()) return {};
+  return {*devices, *tables};
+}
+
+// What became of a profile, or who does it.
+std::string ProfileText(const v1::FleetProfileStatus& profile) {
+  if (profile.done()) {
+    return absl::StrCat(
+        "done by node ", profile.done_by(), ": ",
+        profile.outcome().empty() ? "it says not how" : profile.outcome());
+  }
+  return absl::StrCat(profile.holder().empty()
+                          ? "nobody does it yet"
+                          : absl::StrCat("node ", profile.holder(), " does it"),
+                      profile.why().empty() ? "" : "; ", profile.why());
+}
+
+void PrintFleet(Output& out, const v1::GetFleetResponse& fleet,
+                const ClassNames& names) {
   out << "node      " << fleet.node()
       << (fleet.publishes() ? "" : ", which has no key and publishes nothing")
       << "\nregistry  "
@@ -50,13 +74,9 @@ void PrintFleet(Output& out, const v1::GetFleetResponse& fleet) {
       << fleet.refused_payload() << " by payload\n\n";
   if (!fleet.absent().empty()) out << "ABSENT    " << fleet.absent() << "\n\n";
   for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
-    if (profile.done()) continue;
     out << "profile   of " << profile.kernel() << " for class "
-        << profile.fleet_class() << ": "
-        << (profile.holder().empty()
-                ? "nobody does it yet"
-                : absl::StrCat("node ", profile.holder(), " does it"))
-        << (profile.why().empty() ? "" : "; ") << profile.why() << "\n";
+        << profile.fleet_class() << ": " << ProfileText(profile) << "\n";
+    if (profile.done()) continue;
     for (const v1::FleetNodeBehind& failure : profile.failures())
       out << "          failed on " << failure.node() << ": " << failure.why()
           << "\n";
@@ -76,12 +96,13 @@ void PrintFleet(Output& out, const v1::GetFleetResponse& fleet) {
           << "\n";
     }
   }
-  TextTable table(
-      {"CLASS", "KERNEL", "EPOCH", "TABLE", "NODE", "PUBLISHED", "BEHIND"});
+  TextTable table({"CLASS", "DEVICE", "KERNEL", "EPOCH", "TABLE", "NODE",
+                   "PUBLISHED", "BEHIND"});
   for (const v1::FleetHeadStatus& head : fleet.heads()) {
     const bool known = !head.digest().empty();
-    table.AddRow({head.fleet_class(), head.kernel(),
-                  known ? absl::StrCat(head.epoch()) : "-",
+    table.AddRow({head.fleet_class(),
+                  names.Of(head.silicon_key(), head.environment_key()),
+                  head.kernel(), known ? absl::StrCat(head.epoch()) : "-",
                   known ? ShortDigest(head.digest()) : "-",
                   known ? head.node() : "-",
                   known ? FormatTime(head.published_at_us()) : "-",
@@ -107,15 +128,35 @@ std::string TablesText(const v1::FleetSpread& spread) {
   return text.empty() ? "-" : text;
 }
 
-void PrintNodes(Output& out, const v1::ListFleetNodesResponse& nodes) {
+// Names of classes by their hash: those that this node knows.
+using NamesByClass = std::map<std::string, std::string>;
+
+NamesByClass NamesByHash(DaemonConnection& daemon) {
+  const ClassNames names = NamesOfClasses(daemon);
+  NamesByClass by_hash;
+  const auto fleet = daemon.status->GetFleet();
+  if (!fleet.ok()) return by_hash;
+  for (const v1::FleetHeadStatus& head : fleet->heads()) {
+    if (!head.silicon_key().empty())
+      by_hash[head.fleet_class()] =
+          names.Of(head.silicon_key(), head.environment_key());
+  }
+  return by_hash;
+}
+
+void PrintNodes(Output& out, const v1::ListFleetNodesResponse& nodes,
+                const NamesByClass& names) {
   out << "nodes     " << nodes.nodes();
   for (const v1::FleetVersion& version : nodes.versions())
     out << ", " << version.nodes() << " of version " << version.version();
   out << "\n\n";
-  TextTable table({"CLASS", "KERNEL", "NODES TABLE", "BEHIND", "CAN PROFILE"});
+  TextTable table(
+      {"CLASS", "DEVICE", "KERNEL", "NODES TABLE", "BEHIND", "CAN PROFILE"});
   for (const v1::FleetSpread& spread : nodes.spreads()) {
-    table.AddRow({spread.fleet_class(), spread.kernel(), TablesText(spread),
-                  absl::StrCat(spread.behind()),
+    const auto name = names.find(spread.fleet_class());
+    table.AddRow({spread.fleet_class(),
+                  name == names.end() ? "-" : name->second, spread.kernel(),
+                  TablesText(spread), absl::StrCat(spread.behind()),
                   absl::StrCat(spread.measuring())});
   }
   table.Print(out, "no tables: no node serves one of the fleet");
@@ -134,7 +175,7 @@ absl::Status RunFleetNodes(CommandContext& context) {
   if (context.json) {
     PrintJson(*context.out, ToJson(nodes));
   } else {
-    PrintNodes(*context.out, nodes);
+    PrintNodes(*context.out, nodes, NamesByHash(daemon));
   }
   return absl::OkStatus();
 }
@@ -151,7 +192,7 @@ absl::Status RunFleetStatus(CommandContext& context,
   if (context.json) {
     PrintJson(*context.out, ToJson(fleet));
   } else {
-    PrintFleet(*context.out, fleet);
+    PrintFleet(*context.out, fleet, NamesOfClasses(daemon));
   }
   if (!options.fail_behind) return absl::OkStatus();
   if (!fleet.outage().empty())

@@ -1,5 +1,6 @@
 // wavetune fleet, against a fake daemon.
 #include <string>
+#include <vector>
 
 #include "cli/commands/daemon_command_fixture.h"
 #include "gmock/gmock.h"
@@ -88,6 +89,60 @@ TEST_F(FleetCommandTest, ShowsWhoProfiles) {
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("ABSENT    another node"),
                                 HasSubstr("node node-2 does it; a new driver"),
                                 HasSubstr("node-3: the GPU is hot")));
+}
+
+TEST_F(FleetCommandTest, WhatBecameOfAProfileStays) {
+  daemon_->fleet.set_node("node-1");
+  v1::FleetProfileStatus& profile = *daemon_->fleet.add_profiles();
+  profile.set_kernel("gemm_bf16");
+  profile.set_done(true);
+  profile.set_done_by("node-2");
+  profile.set_outcome("not promoted: slower than the incumbent");
+  EXPECT_EQ(Run({"fleet", "status"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("done by node node-2: not promoted: slower than the"));
+}
+
+TEST_F(FleetCommandTest, ClassesHaveLabelDriverAndPowerLimit) {
+  daemon_->fleet.set_node("node-1");
+  v1::ListFleetNodesResponse nodes;
+  for (const char* limit : {"500", "700"}) {
+    v1::FleetHeadStatus& head = *daemon_->fleet.add_heads();
+    head.set_fleet_class(std::string(13, 'c') + limit);
+    head.set_kernel("gemm_bf16");
+    head.set_silicon_key("backend=cuda;arch=sm_90");
+    head.set_environment_key(
+        std::string("driver=580.95;runtime=13.0;power_w=") + limit);
+    nodes.add_spreads()->set_fleet_class(head.fleet_class());
+    v1::TableInfo& table = *daemon_->tables.add_tables();
+    table.set_silicon_key(head.silicon_key());
+    table.set_environment_key(head.environment_key());
+    table.set_device_label("NVIDIA H200");
+  }
+  daemon_->fleet_nodes = nodes;
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{
+           {"fleet", "status"}, {"fleet", "nodes"}, {"tables", "list"}}) {
+    EXPECT_EQ(Run(command), kExitOk);
+    EXPECT_THAT(out_.str(),
+                AllOf(HasSubstr("NVIDIA H200, driver 580.95, 500 W"),
+                      HasSubstr("NVIDIA H200, driver 580.95, 700 W")));
+  }
+}
+
+TEST_F(FleetCommandTest, TheNodesStatusHasALineOfIt) {
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_EQ(out_.str().find("fleet"), std::string::npos);
+  daemon_->fleet.set_node("node-1");
+  daemon_->fleet.add_heads()->set_behind("the kernel is pinned");
+  daemon_->fleet.add_rollouts()->set_halted("slower");
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("fleet    node node-1, registry answers, 0 tables, 1 "
+                        "BEHIND, 1 rollout HALTED"));
+  daemon_->fleet.set_outage("etcd does not answer");
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("registry OUT OF REACH"));
 }
 
 TEST_F(FleetCommandTest, PublishesFreezesAndUnfreezes) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/printable_text.h"
+#include "cli/commands/class_text.h"
 #include "cli/exit_code.h"
 #include "cli/format.h"
 #include "cli/text_table.h"
@@ -117,8 +118,11 @@ TextTable TableOfTables() {
 
 void AddTable(TextTable& table, const v1::TableInfo& info,
               const std::string& state) {
-  table.AddRow({info.kernel(), info.device_label(), ShortDigest(info.digest()),
-                info.fingerprint().substr(0, 12),
+  const std::string environment = EnvironmentText(info.environment_key());
+  table.AddRow({info.kernel(),
+                absl::StrCat(info.device_label(),
+                             environment.empty() ? "" : ", ", environment),
+                ShortDigest(info.digest()), info.fingerprint().substr(0, 12),
                 absl::StrCat(info.portfolio_size()),
                 FormatBytes(info.size_bytes()), absl::StrCat(info.epoch()),
                 FormatTime(info.promoted_at_us()), state});

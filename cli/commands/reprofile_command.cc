@@ -1,7 +1,11 @@
 // wavetune reprofile.
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +18,7 @@
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
 #include "cli/format.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/number_option.h"
 #include "cli/workloads.h"
@@ -21,6 +26,9 @@
 
 namespace wavetune::cli {
 namespace {
+
+// Between looks at what becomes of what the fleet was asked for.
+constexpr std::chrono::milliseconds kFleetLook{200};
 
 struct ReprofileOptions {
   std::string kernel;
@@ -152,8 +160,54 @@ absl::Status ShowPlanned(CommandContext& context,
   return absl::OkStatus();
 }
 
-absl::Status ShowAsked(CommandContext& context,
-                       const v1::ReprofileResponse& response) {
+// Whether it ended on a node where it failed.
+bool HasFailed(const v1::FleetProfileStatus& profile) {
+  return std::any_of(profile.failures().begin(), profile.failures().end(),
+                     [&](const v1::FleetNodeBehind& failure) {
+                       return failure.node() == profile.done_by();
+                     });
+}
+
+// Waits until what was asked for at `asked_at_us` has ended, and says how.
+// Errors: ABORTED where one failed; CANCELLED where the user interrupted.
+absl::Status AwaitAsked(CommandContext& context, StatusReader& status,
+                        const v1::ReprofileResponse& response,
+                        int64_t asked_at_us, Json& ended) {
+  std::map<std::pair<std::string, std::string>, bool> open;  // Seen under way.
+  for (const v1::AskedProfile& asked : response.asked())
+    open[{asked.kernel(), asked.fleet_class()}] = false;
+  absl::Status outcome;
+  while (!open.empty()) {
+    if (InterruptRequested()) {
+      return absl::CancelledError(
+          "detached; what the fleet was asked for goes on: wavetune fleet "
+          "status");
+    }
+    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet, status.GetFleet());
+    for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
+      const auto one = open.find({profile.kernel(), profile.fleet_class()});
+      if (one == open.end()) continue;
+      one->second |= !profile.done();
+      // What is done may be one of before, until this node hears of the new.
+      if (!profile.done() ||
+          (!one->second && profile.asked_at_us() < asked_at_us))
+        continue;
+      open.erase(one);
+      ended.push_back(ToJson(profile));
+      const std::string how = absl::StrCat(
+          "kernel ", profile.kernel(), ", class ", profile.fleet_class(),
+          ": done by node ", profile.done_by(), ": ", profile.outcome());
+      if (!context.json) *context.out << how << "\n";
+      if (HasFailed(profile)) outcome.Update(absl::AbortedError(how));
+    }
+    if (!open.empty()) SystemClock().Sleep(kFleetLook);
+  }
+  return outcome;
+}
+
+absl::Status ShowAsked(CommandContext& context, StatusReader& status,
+                       const v1::ReprofileResponse& response,
+                       int64_t asked_at_us, bool wait) {
   if (!response.jobs().empty()) {
     return absl::UnimplementedError(
         "the daemon is an earlier one and knows no --fleet: it profiles on "
@@ -167,12 +221,17 @@ absl::Status ShowAsked(CommandContext& context,
                  << asked.fleet_class() << ": asked for on node "
                  << asked.node() << "\n";
   }
-  if (context.json) {
-    PrintJson(*context.out, Json{{"asked", std::move(list)}});
-  } else {
+  context.out->Flush();
+  Json result{{"asked", std::move(list)}};
+  absl::Status outcome;
+  if (wait) {
+    outcome = AwaitAsked(context, status, response, asked_at_us,
+                         result["ended"] = Json::array());
+  } else if (!context.json) {
     *context.out << "follow with: wavetune fleet status\n";
   }
-  return absl::OkStatus();
+  if (context.json) PrintJson(*context.out, result);
+  return outcome;
 }
 
 absl::Status RunReprofile(CommandContext& context,
@@ -182,7 +241,10 @@ absl::Status RunReprofile(CommandContext& context,
   ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
                    Queue(context, daemon, options));
   if (options.dry_run) return ShowPlanned(context, response);
-  if (options.fleet) return ShowAsked(context, response);
+  if (options.fleet) {
+    return ShowAsked(context, *daemon.status, response, asked_at_us,
+                     options.wait);
+  }
   std::vector<v1::JobInfo> jobs(response.jobs().begin(), response.jobs().end());
   if (!context.json) {
     for (const v1::JobInfo& job : jobs) {
@@ -310,8 +372,7 @@ void AddReprofileCommand(CommandRegistry& registry) {
       ->excludes("--priority")
       ->excludes("--even-if-busy")
       ->excludes("--promote-although-wrong")
-      ->excludes("--promote-although-slower")
-      ->excludes("--wait");
+      ->excludes("--promote-although-slower");
   command
       ->add_option("--stages", options->stages,
                    "With --fleet: percent of the nodes that get the table, one "

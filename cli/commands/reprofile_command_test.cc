@@ -182,10 +182,30 @@ TEST_F(ReprofileCommandTest, AsksTheFleet) {
   const v1::FleetRolloutPlan& plan = daemon_->reprofile_request.fleet();
   EXPECT_EQ(plan.stages_size(), 2);
   EXPECT_EQ(plan.hold_s(), 5);
-  EXPECT_NE(Run({"reprofile", "--kernel", "gemm", "--fleet", "--wait"}),
-            kExitOk);
   EXPECT_NE(Run({"reprofile", "--kernel", "gemm", "--stages", "10,100"}),
             kExitOk);
+}
+
+TEST_F(ReprofileCommandTest, WaitsForWhatTheFleetWasAskedFor) {
+  v1::AskedProfile& asked = daemon_->asked.emplace_back();
+  asked.set_kernel("gemm_f32");
+  asked.set_fleet_class("0123456789abcdef");
+  v1::FleetProfileStatus& profile = *daemon_->fleet.add_profiles();
+  profile.set_kernel("gemm_f32");
+  profile.set_fleet_class("0123456789abcdef");
+  profile.set_asked_at_us(int64_t{1} << 60);
+  profile.set_done(true);
+  profile.set_done_by("node-2");
+  profile.set_outcome("not promoted: slower than the incumbent");
+  const std::vector<std::string> command = {"reprofile", "--kernel", "gemm_f32",
+                                            "--fleet", "--wait"};
+  EXPECT_EQ(Run(command), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("done by node node-2: not promoted"));
+  v1::FleetNodeBehind& failure = *profile.add_failures();
+  failure.set_node("node-3");
+  EXPECT_EQ(Run(command), kExitOk) << "another node did it";
+  failure.set_node("node-2");
+  EXPECT_EQ(Run(command), kExitFailed);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // wavetune status, wavetune devices.
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/fleet_text.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/usage_text.h"
 #include "cli/format.h"
@@ -19,6 +21,7 @@ namespace {
 constexpr int32_t kRecentJobs = 5;
 
 void PrintDaemon(Output& out, const v1::GetStatusResponse& status,
+                 const std::optional<v1::GetFleetResponse>& fleet,
                  const std::string& endpoint) {
   out << "daemon   wavetuned " << status.version() << " at " << endpoint
       << ", up " << FormatSeconds(status.uptime_s()) << ", "
@@ -45,6 +48,7 @@ void PrintDaemon(Output& out, const v1::GetStatusResponse& status,
   if (status.tables_withdrawn() > 0)
     out << ", " << status.tables_withdrawn()
         << " WITHDRAWN: their kernels compute wrong results";
+  if (fleet) out << "\nfleet    " << FleetLine(*fleet);
   out << "\n";
 }
 
@@ -124,6 +128,8 @@ absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
   absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
   if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
   RETURN_IF_ERROR(usage.status());
+  ASSIGN_OR_RETURN(const std::optional<v1::GetFleetResponse> fleet,
+                   FleetOf(*daemon.status));
   Output& out = *context.out;
   if (context.json) {
     Json json = ToJson(status);
@@ -134,10 +140,11 @@ absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
     json["withdrawn_list"] = ToJson(tables)["withdrawn"];
     json["left_out_list"] = ToJson(tables)["left_out"];
     json["usage"] = ToJson(*usage);
+    if (fleet) json["fleet"] = ToJson(*fleet);
     PrintJson(out, json);
     return options.fail_stale ? CheckStale(tables) : absl::OkStatus();
   }
-  PrintDaemon(out, status, context.Endpoint());
+  PrintDaemon(out, status, fleet, context.Endpoint());
   out << "\n";
   PrintDevices(out, devices);
   out << "\n";
