@@ -1,11 +1,13 @@
 #include "base/log.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -18,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/clock.h"
+#include "base/environment_variable.h"
 #include "base/logger.h"
 
 namespace wavetune {
@@ -37,6 +40,17 @@ void WriteToStandardError(absl::string_view line) {
   // A log that cannot be written is nobody's error to handle.
   [[maybe_unused]] const ssize_t written =
       ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+// Whether a descriptor leads to systemd's journal: $JOURNAL_STREAM has its
+// device and inode (systemd.exec(5)). A process whose output somebody else
+// reads inherits the variable, not the descriptor.
+bool IsTheJournal(int fd) {
+  const std::string stream = EnvironmentVariable("JOURNAL_STREAM");
+  struct stat facts {};
+  return !stream.empty() && ::fstat(fd, &facts) == 0 &&
+         stream == absl::StrCat(static_cast<uint64_t>(facts.st_dev), ":",
+                                static_cast<uint64_t>(facts.st_ino));
 }
 
 // Never destroyed: whatever logs may do so until the very end.
@@ -65,7 +79,9 @@ class ProcessLog {
  private:
   static constexpr size_t kMaxSaid = 1024;
 
-  ProcessLog() : logger_(SystemClock(), WriteToStandardError) {}
+  ProcessLog() : logger_(SystemClock(), WriteToStandardError) {
+    logger_.SetForJournal(IsTheJournal(STDERR_FILENO));
+  }
 
   // Most processes never repeat themselves: the thread comes with the first
   // repeat.

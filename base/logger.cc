@@ -41,6 +41,13 @@ absl::string_view Column(LogLevel level) {
   return kColumns.at(static_cast<size_t>(level));
 }
 
+// As the journal reads it from the beginning of a line.
+absl::string_view Priority(LogLevel level) {
+  constexpr std::array<absl::string_view, 4> kPriorities = {"<7>", "<6>", "<4>",
+                                                            "<3>"};
+  return kPriorities.at(static_cast<size_t>(level));
+}
+
 std::string Line(LogFormat format, int64_t now_us, LogLevel level,
                  absl::string_view component, absl::string_view text) {
   const std::string time =
@@ -105,6 +112,7 @@ void Logger::WriteLines(const Source& source,
         Line(format, clock_.NowUs(), source.first, source.second, text);
     std::replace_if(line.begin(), line.end(), IsControl, ' ');
     line.push_back('\n');
+    if (for_journal_.load()) line = absl::StrCat(Priority(source.first), line);
     write_(line);
   }
 }

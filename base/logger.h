@@ -40,6 +40,9 @@ class Logger {
 
   void SetLevel(LogLevel level) { level_.store(level); }
   void SetFormat(LogFormat format) { format_.store(format); }
+  // Lines begin with their priority as systemd's journal reads it: "<4>" of a
+  // warning (sd-daemon(3)).
+  void SetForJournal(bool journal) { for_journal_.store(journal); }
 
   // Lines of one `kind` are repeats of each other; empty: those of equal text.
   // Returns whether lines wait to be summed up.
@@ -63,6 +66,7 @@ class Logger {
   const Write write_;
   std::atomic<LogLevel> level_ = LogLevel::kWarning;
   std::atomic<LogFormat> format_ = LogFormat::kText;
+  std::atomic<bool> for_journal_ = false;
   std::mutex mutex_;
   std::map<Source, RepeatedLines> lines_;  // Guarded by mutex_.
 };

@@ -33,6 +33,19 @@ TEST_F(LoggerTest, ALineHasTimeLevelComponentAndText) {
                           "full\n"));
 }
 
+TEST_F(LoggerTest, TheJournalReadsThePriorityOfEachLine) {
+  logger_.SetForJournal(true);
+  logger_.SetLevel(LogLevel::kDebug);
+  logger_.Log(LogLevel::kDebug, "a", "", "d");
+  logger_.Log(LogLevel::kInfo, "a", "", "i");
+  logger_.Log(LogLevel::kWarning, "a", "", "w");
+  logger_.SetFormat(LogFormat::kJson);
+  logger_.Log(LogLevel::kError, "a", "", "e");
+  using ::testing::StartsWith;
+  EXPECT_THAT(lines_, ElementsAre(StartsWith("<7>2023"), StartsWith("<6>2023"),
+                                  StartsWith("<4>2023"), StartsWith("<3>{")));
+}
+
 TEST_F(LoggerTest, LinesBelowTheLevelAreDropped) {
   logger_.Log(LogLevel::kInfo, "store", "", "opened");
   EXPECT_THAT(lines_, IsEmpty());

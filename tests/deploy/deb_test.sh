@@ -88,7 +88,7 @@ check() {
 start_services() {
   install -d -o wavetune -g wavetune -m 0755 "${root}/run/wavetune" 2> /dev/null ||
     in_root install -d -o wavetune -g wavetune -m 0755 /run/wavetune
-  in_root install -d -o wavetune -g wavetune -m 0700 /var/lib/wavetune
+  in_root install -d -o wavetune -g wavetune -m 0700 /var/lib/wavetune /var/lib/wavetune-backup
   in_root install -d -o wavetune-agent -g wavetune-agent -m 0700 /var/cache/wavetune-agent
   (as_unit wavetune:wavetune wavetune-agent,wavetune-admin \
     /usr/bin/wavetuned --config /etc/wavetune/wavetune.conf > "${work}/wavetuned.log" 2>&1) &
@@ -109,7 +109,7 @@ stop_services() {
 table() { wavetune tables list --json; }
 verify_units() {
   # With the host's systemd: units, executables and documents are the root's.
-  systemd-analyze verify --root="${root}" --man=no wavetuned.service wavetune-agent.service > "${work}/verify.log" 2>&1 || return 1
+  systemd-analyze verify --root="${root}" --man=no wavetuned.service wavetune-agent.service wavetune-backup.timer > "${work}/verify.log" 2>&1 || return 1
   ! grep -E 'wavetune.*(not|failed|unknown|ignoring)' -i "${work}/verify.log"
 }
 
@@ -153,6 +153,11 @@ for group in wavetune-agent wavetune-admin; do
   check "the daemon is in the group ${group}" sh -c "chroot '${root}' id -Gn wavetune | grep -qw ${group}"
 done
 check "the units are good" verify_units
+for package in wavetune wavetune-agent wavetune-kernels; do
+  check "${package} says what it is, and its changes" sh -c "chroot '${root}' sh -c \
+    'dpkg-query -W -f \"\\\${binary:Synopsis}\" ${package} | grep -q \"^tuning decisions\" &&
+     dpkg -L ${package} | grep -q changelog.Debian.gz'"
+done
 check "the configuration can be used" in_root wavetuned --config /etc/wavetune/wavetune.conf --check-config
 check "so can the agent's" in_root wavetune-agent --config /etc/wavetune/wavetune.conf --check-config
 
@@ -169,6 +174,7 @@ done
 wavetune reprofile --kernel gemm_bf16 --budget 5 --wait > "${work}/profile.log" 2>&1 || die "it does not profile: $(tail -n 1 "${work}/profile.log")"
 table > "${work}/tables.before"
 check "a table serves" grep -q gemm_bf16 "${work}/tables.before"
+check "the store is backed up where the configuration says" wavetune store backup
 took "profiled"
 
 note "upgrade"

@@ -156,9 +156,11 @@ class Service:
         self.socket.settimeout(30)
         self.log = case.folder / f"{program}.log"
         with self.log.open("w") as log:
+            facts = os.fstat(log.fileno())
             self.process = subprocess.Popen(
                 [BIN / program, *arguments], stderr=log, stdout=log,
-                env=environment(case.folder, NOTIFY_SOCKET=str(case.folder / f"{program}.notify")))
+                env=environment(case.folder, NOTIFY_SOCKET=str(case.folder / f"{program}.notify"),
+                                JOURNAL_STREAM=f"{facts.st_dev}:{facts.st_ino}"))
         case.addCleanup(self.end)
 
     def end(self) -> None:
@@ -209,6 +211,9 @@ class DaemonServiceTest(Case):
         for _ in range(3):
             daemon.await_message("WATCHDOG=1")
         self.assertEqual(daemon.stop(), 0)
+        # As the journal reads it: journalctl --priority.
+        for line in daemon.log.read_text().splitlines():
+            self.assertRegex(line, r"^<[3-7]>2")
 
     def test_a_reload_takes_over_what_may_change_and_names_the_rest(self) -> None:
         daemon = self.start()

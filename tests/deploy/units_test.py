@@ -78,12 +78,19 @@ class UnitsTest(unittest.TestCase):
 
 
     def test_the_units_make_the_folders_that_the_configuration_names(self) -> None:
-        self.assertEqual(configured("daemon", "store"), "/var/lib/" + settings("wavetuned.service")["StateDirectory"])
+        self.assertEqual([configured("daemon", "store"), configured("daemon", "backup-dir")],
+                         ["/var/lib/" + name for name in settings("wavetuned.service")["StateDirectory"].split()])
         self.assertEqual(configured("daemon", "socket-dir"),
                          "/run/" + settings("wavetuned.service")["RuntimeDirectory"])
         self.assertEqual(configured("agent", "cache-dir"),
                          "/var/cache/" + settings("wavetune-agent.service")["CacheDirectory"])
         self.assertEqual(configured("agent", "endpoint"), "unix:///run/wavetune/agent.sock")
+
+    def test_the_store_is_backed_up_each_day_as_the_daemons_user(self) -> None:
+        backup = settings("wavetune-backup.service")
+        self.assertEqual(backup["User"], settings("wavetuned.service")["User"])
+        self.assertIn(f"unix:{configured('daemon', 'socket-dir')}/reader.sock store backup", backup["ExecStart"])
+        self.assertEqual(settings("wavetune-backup.timer")["OnCalendar"], "daily")
 
     def test_both_tell_systemd_that_they_live_and_leave_the_node_to_others(self) -> None:
         for unit in ("wavetuned.service", "wavetune-agent.service"):
@@ -102,6 +109,7 @@ class UnitsTest(unittest.TestCase):
 class SandboxTest(unittest.TestCase):
     def test_the_daemon_can_do_little_and_the_agent_what_drivers_need(self) -> None:
         self.assertLessEqual(exposure("wavetuned.service"), 1.0)
+        self.assertLessEqual(exposure("wavetune-backup.service"), 1.0)
         self.assertLessEqual(exposure("wavetune-agent.service"), 2.0)
 
 

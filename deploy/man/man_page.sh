@@ -1,0 +1,30 @@
+#!/bin/sh
+# Prints the manual page of a program, made of what it says of itself: the help of each of its commands.
+#
+#   deploy/man/man_page.sh build/release/bin/wavetune 1 | man -l -
+set -eu
+program="$1"
+section="$2"
+name="$(basename "${program}")"
+
+# Text as it stands, in roff.
+verbatim() { sed -e 's/\\/\\e/g' -e "s/^\\([.']\\)/\\\\\\&\\1/" -e 's/-/\\-/g'; }
+
+# help_of WORDS...: the help of a command, then of those that it holds.
+help_of() {
+  text="$("${program}" "$@" --help | sed "s|^Usage: [^ ]*|Usage: ${name}|")"
+  printf '.SS "%s"\n.nf\n' "${name}${*:+ $*}"
+  printf '%s\n' "${text}" | verbatim
+  printf '.fi\n'
+  for inner in $(printf '%s\n' "${text}" | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p'); do
+    (help_of "$@" "${inner}")
+  done
+}
+
+version="$("${program}" --version | sed 's/.* //')"
+summary="$("${program}" --help | sed -n '1s/^[^:]*: //p')"
+printf '.TH %s %s "" "%s %s" "WaveTune"\n' "$(printf '%s' "${name}" | tr '[:lower:]' '[:upper:]')" "${section}" "${name}" "${version}"
+printf '.SH NAME\n%s \\- %s\n' "${name}" "$(printf '%s' "${summary}" | verbatim)"
+printf '.SH SYNOPSIS\n.B %s\n[\\fIOPTIONS\\fR] [\\fICOMMAND\\fR]\n.SH COMMANDS\n' "${name}"
+help_of
+printf '.SH SEE ALSO\n/usr/share/doc/wavetune/docs/runbook.md, /usr/share/doc/wavetune/docs/configuration.md\n'
