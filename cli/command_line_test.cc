@@ -1,6 +1,9 @@
 // Exit codes and endpoints of the command line.
 #include "cli/command_line.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "base/digest.h"
 #include "cli/command_line_fixture.h"
+#include "cli/interrupt.h"
 #include "cli/lookup.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/descriptor.h"
@@ -57,6 +61,17 @@ TEST_F(CommandLineTest, AnUnknownWordIsNamedWithTheOneThatWasMeant) {
     EXPECT_THAT(err_.str(), HasSubstr("\n  wavetune help"));
     EXPECT_THAT(err_.str(), Not(HasSubstr("is required")));
   }
+}
+
+TEST_F(CommandLineTest, WhatCtrlCEndsExitsAsShellsHaveIt) {
+  daemon_->error = absl::CancelledError("detached");
+  EXPECT_EXIT(
+      {
+        CatchInterrupts();
+        raise(SIGINT);
+        _exit(Run({"status"}));
+      },
+      ::testing::ExitedWithCode(130), "");
 }
 
 TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
@@ -177,8 +192,7 @@ TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
            &daemon_->history, &daemon_->rejected, &daemon_->events,
            &daemon_->usage, &daemon_->jobs.emplace_back(),
            &daemon_->workloads.emplace_back(), &daemon_->published,
-           &daemon_->rolled_back, &daemon_->pinned, &daemon_->retired,
-           &daemon_->planned.emplace_back()}) {
+           &daemon_->rolled_back, &daemon_->pinned, &daemon_->retired}) {
     Forge(message);
   }
   const std::string id = std::to_string(daemon_->jobs[0].id());
@@ -192,9 +206,8 @@ TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
            {"jobs", "show", id},
            {"kernels", "list"},
            {"tables", "list"},
-           {"tables", "history"},
-           {"tables", "rejected"},
-           {"tables", "show", digest},
+           {"tables", "history", "x"},
+           {"tables", "rejected", "x"},
            {"tables", "rollback", "x"},
            {"tables", "pin", digest},
            {"tables", "retire", digest},
@@ -203,7 +216,7 @@ TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
            {"fleet", "publish", "x"},
            {"workload", "list"},
            {"workload", "show", kForged},
-           {"reprofile", "--dry-run"},
+           {"reprofile"},
        }) {
     for (const bool json : {false, true}) {
       if (json) command.push_back("--json");

@@ -1,5 +1,6 @@
 #include "cli/commands/diagnosis.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,6 +21,23 @@ using Findings = std::vector<Finding>;
 
 std::string ReprofileText(const std::string& kernel) {
   return absl::StrCat("wavetune reprofile --kernel ", kernel);
+}
+
+// Returns the job that is at a kernel already, or waits to be; nullptr: none.
+const v1::JobInfo* JobAt(const Observations& seen, const std::string& kernel) {
+  for (const v1::JobInfo& job : seen.jobs.jobs()) {
+    if (job.kernel() == kernel && !HasEnded(job)) return &job;
+  }
+  return nullptr;
+}
+
+// What helps a kernel, unless a job does already.
+std::string HelpText(const Observations& seen, const std::string& kernel,
+                     const std::string& otherwise) {
+  const v1::JobInfo* const job = JobAt(seen, kernel);
+  if (job == nullptr) return otherwise;
+  return absl::StrCat("wavetune jobs show ", job->id(),
+                      " --wait: it is at it already");
 }
 
 void LookAtDaemon(const Observations& seen, Findings& findings) {
@@ -147,9 +165,10 @@ void LookAtTables(const Observations& seen, Findings& findings) {
         {absl::StrCat("the table of kernel ", table.kernel(), " (",
                       table.device_label(), ") is STALE; it serves on"),
          table.stale_reason(),
-         table.unverified()
-             ? absl::StrCat("wavetune tables verify ", table.kernel())
-             : ReprofileText(table.kernel())});
+         HelpText(seen, table.kernel(),
+                  table.unverified()
+                      ? absl::StrCat("wavetune tables verify ", table.kernel())
+                      : ReprofileText(table.kernel()))});
   }
   for (const v1::TableInfo& table : seen.tables.withdrawn()) {
     findings.push_back({absl::StrCat("the table of kernel ", table.kernel(),
@@ -204,8 +223,14 @@ void LookAtKernels(const Observations& seen, Findings& findings) {
                     without.size() == 1 ? " kernel has" : " kernels have",
                     " no table; defaults decide"),
        absl::StrJoin(without, ", "),
-       without.size() == 1 ? ReprofileText(without.front())
-                           : "wavetune reprofile"});
+       without.size() == 1
+           ? HelpText(seen, without.front(), ReprofileText(without.front()))
+       : std::all_of(without.begin(), without.end(),
+                     [&](const std::string& kernel) {
+                       return JobAt(seen, kernel) != nullptr;
+                     })
+           ? "wavetune jobs list: jobs are at all of them already"
+           : "wavetune reprofile"});
 }
 
 // A class job says which of its boards are busy, hot or away.

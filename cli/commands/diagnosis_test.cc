@@ -117,6 +117,23 @@ TEST_F(DiagnosisTest, SaysWhereTheNodeStandsBadlyToItsFleet) {
                 "wavetune fleet status")));
 }
 
+TEST_F(DiagnosisTest, WhatAJobIsAtAlreadyIsNoAdvice) {
+  seen_.tables.mutable_tables(0)->set_stale(true);
+  seen_.kernels.add_kernels()->mutable_spec()->set_name("norm");
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("STALE", "", "wavetune reprofile"),
+                          Finds("no table", "norm", "wavetune reprofile")));
+  for (const char* kernel : {"gemm", "norm"}) {
+    v1::JobInfo& job = *seen_.jobs.add_jobs();
+    job.set_id(7);
+    job.set_kernel(kernel);
+    job.set_state(v1::QUEUED);
+  }
+  EXPECT_THAT(Diagnose(seen_),
+              ElementsAre(Finds("STALE", "", "jobs show 7"),
+                          Finds("no table", "norm", "jobs show 7")));
+}
+
 TEST_F(DiagnosisTest, ACompactionIsNoAdviceWhereItHasNoRoom) {
   seen_.status.set_samples_bytes(int64_t{100} << 20);
   seen_.free_bytes = int64_t{400} << 20;
@@ -150,7 +167,7 @@ TEST_F(DiagnosisTest, SaysWhoMayNotAdminister) {
 TEST_F(DiagnosisTest, AStoreThatCannotBeWrittenComesBeforeAFullDisk) {
   seen_.free_bytes = 1000;
   EXPECT_THAT(Diagnose(seen_), ElementsAre(Finds("nearly full", "1000",
-                                                 "wavetune store compact")));
+                                                 "df -h /var/lib/wavetune")));
   seen_.status.set_store_problem("the disk is full");
   seen_.status.set_corrupt_entries(2);
   EXPECT_THAT(

@@ -188,7 +188,7 @@ TEST_F(ReportCommandTest, ShowsTheBaselinesGiven) {
   }
   EXPECT_TRUE(found);
   EXPECT_EQ(report("700,512,512,96,2"), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr(tree + ":\n  line 2: "));
+  EXPECT_THAT(err_.str(), HasSubstr(tree + ":\n    line 2: "));
   EXPECT_EQ(report("701,512,512,128,2"), kExitUsage);
   EXPECT_THAT(err_.str(), HasSubstr("line 2: m=701 n=512 k=512 is not judged"));
   EXPECT_THAT(err_.str(), HasSubstr("no decision at m=700 n=512 k=512"));

@@ -486,6 +486,19 @@ TEST_F(DaemonProcessTest, WithoutOneTheCommandLineSaysWhatToDo) {
   }
 }
 
+TEST_F(DaemonProcessTest, AnotherSocketThanTheReadersIsNamedAsThat) {
+  StartDaemon();
+  for (const std::string role : {"admin", "agent"}) {
+    const std::string other = "unix:" + Path(role + ".sock");
+    const CliResult result = Cli({"status", "--endpoint", other});
+    EXPECT_EQ(result.exit_code, 2) << role;
+    EXPECT_THAT(result.err, AllOf(HasSubstr("is the " + role + " socket"),
+                                  HasSubstr(Path("reader.sock"))));
+    EXPECT_THAT(Cli({"fleet", "status", "--endpoint", other}).err,
+                Not(HasSubstr("older")));
+  }
+}
+
 TEST_F(DaemonProcessTest, CompilingWithoutTheDeviceHasAnExitCodeOfItsOwn) {
   AddKernel("repeats");
   const CliResult result = Cli({"kernels", "compile", Path("kernels/repeats"),
