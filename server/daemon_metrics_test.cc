@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "base/signing_key.h"
 #include "server/daemon_fixture.h"
 #include "server/fleet/fake_fleet_registry.h"
@@ -77,7 +78,7 @@ class DaemonMetricsTest : public DaemonFixture {
     return text.substr(begin, text.find('\n', begin) - begin);
   }
   Names ScrapedNames() const {
-    return AllMatches(Scrape(), "^# TYPE (wavetune_[a-z_]+) ");
+    return AllMatches(Scrape(), "^# TYPE ((?:wavetune|process)_[a-z_]+) ");
   }
 
   FakeFleet fleet_;
@@ -188,8 +189,8 @@ TEST_F(DaemonMetricsTest, TellsHowWellATableFitsAndWhatACanaryFound) {
 }
 
 TEST_F(DaemonMetricsTest, TheDocumentListsWhatAScrapeYields) {
-  const Names documented =
-      AllMatches(ReadFile("docs/metrics.md"), "^\\| `(wavetune_[a-z_]+)");
+  const Names documented = AllMatches(ReadFile("docs/metrics.md"),
+                                      "`((?:wavetune|process)_[a-z_]+)[`{]");
   Names scraped = ScrapedNames();
   // Only where the store's folder is there, and it is not in this test.
   scraped.insert("wavetune_store_free_bytes");
@@ -210,17 +211,24 @@ TEST_F(DaemonMetricsTest, AlertsAndDashboardNameMetricsThatThereAre) {
   }
 }
 
-TEST_F(DaemonMetricsTest, EveryAlertHasItsMeaningAndATest) {
+TEST_F(DaemonMetricsTest, EveryAlertLeadsToItsSectionAndHasATest) {
   const std::string rules = ReadFile("deploy/prometheus/rules.yml");
   const std::string tests = ReadFile("deploy/prometheus/rules_test.yml");
-  const std::string document = ReadFile("docs/metrics.md");
+  const std::string runbook = ReadFile("docs/runbook.md");
   const Names alerts = AllMatches(rules, "- alert: ([A-Za-z]+)");
   EXPECT_GE(alerts.size(), 10u);
+  Names anchors;
   for (const std::string& alert : alerts) {
-    EXPECT_THAT(rules, HasSubstr("runbook.md#alert-" + alert));
     EXPECT_THAT(tests, HasSubstr("alertname: " + alert));
-    EXPECT_THAT(document, HasSubstr("### Alert " + alert + "\n"));
+    EXPECT_THAT(runbook, HasSubstr("\n### " + alert + "\n"));
+    anchors.insert(absl::AsciiStrToLower(alert));
   }
+  // Where the package installs it.
+  EXPECT_EQ(AllMatches(rules,
+                       "runbook_url: "
+                       "\"file:///usr/share/doc/wavetune/docs/"
+                       "runbook.md#([a-z]+)\""),
+            anchors);
 }
 
 TEST_F(DaemonMetricsTest, OnlyMetricsAreAnswered) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A real Prometheus scrapes a daemon and answers queries; promtool checks and tests the alerts.
+# A real Prometheus scrapes a daemon, answers queries, and raises the alerts that a daemon can be brought to in seconds; promtool
+# checks and tests all of them.
 #
 #   tests/deploy/prometheus_test.sh FOLDER_OF_PROGRAMS
 #
@@ -47,6 +48,8 @@ except OSError:
 print(result[0]["value"][1] if len(result) == 1 else "")
 PYTHON
 }
+# firing ALERT: how often it fires.
+firing() { echo "count(ALERTS{alertname=\"$1\",alertstate=\"firing\"}) or vector(0)"; }
 # wait_for QUERY VALUE
 wait_for() {
   local value
@@ -66,7 +69,8 @@ promtool test rules "${root}/deploy/prometheus/rules_test.yml"
 
 metrics_port="$(free_port)"
 prometheus_port="$(free_port)"
-cp "${root}/deploy/prometheus/rules.yml" "${folder}/"
+# The rules as they are, but that nothing has to last.
+sed 's/^\( *for:\) .*/\1 0s/' "${root}/deploy/prometheus/rules.yml" > "${folder}/rules.yml"
 cat > "${folder}/prometheus.yml" << EOF
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [rules.yml]
@@ -95,13 +99,19 @@ done
 wait_for 'wavetune_rpcs_total{method="GetStatus",code="OK"} >= bool 3' 1
 wait_for 'wavetune_rpc_duration_seconds_count{method="GetStatus"} >= bool 3' 1
 # Every alert is loaded, and this node is well.
-wait_for 'count(ALERTS{alertstate="firing"}) or vector(0)' 0
+wait_for 'count(ALERTS{alertstate="firing",alertname!="WavetuneStoreDiskFull"}) or vector(0)' 0
 loaded="$(python3 -c "
 import json, urllib.request
 rules = json.load(urllib.request.urlopen('http://127.0.0.1:${prometheus_port}/api/v1/rules'))
 print(sum(rule['health'] == 'ok' for group in rules['data']['groups'] for rule in group['rules']))")"
 [ "${loaded}" = "$(grep -c -- '- alert:' "${root}/deploy/prometheus/rules.yml")" ] || fail "${loaded} rules are healthy"
 echo "ok: ${loaded} rules are healthy"
+mv "${folder}/store" "${folder}/elsewhere"
+wait_for "$(firing WavetuneStoreProblem)" 1
+mv "${folder}/elsewhere" "${folder}/store"
+wait_for "$(firing WavetuneStoreProblem)" 0
 # A daemon that is gone is seen.
 kill "${processes[0]}"
 wait_for 'up{job="wavetune"}' 0
+wait_for "$(firing WavetuneDown)" 1
+wait_for "$(firing WavetuneAbsent)" 1
