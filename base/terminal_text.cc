@@ -32,14 +32,14 @@ uint32_t CodePoint(absl::string_view character) {
 
 // C0, DEL, C1; separators of lines; marks, embeddings, overrides and isolates
 // of direction (Unicode 15, UAX 9, section 2).
-bool IsControl(uint32_t point) {
+bool IsObeyed(uint32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
          point == 0x200e || point == 0x200f ||
          (point >= 0x2028 && point <= 0x202e) ||
          (point >= 0x2066 && point <= 0x2069);
 }
 
-void AppendEscaped(uint32_t point, std::string& line) {
+void AppendObeyed(uint32_t point, std::string& line) {
   switch (point) {
     case '\n':
       line += "\\n";
@@ -69,8 +69,8 @@ std::string LineText(absl::string_view text) {
     const absl::string_view character =
         rest.substr(0, SizeOf(static_cast<unsigned char>(rest.front())));
     const uint32_t point = CodePoint(character);
-    if (IsControl(point)) {
-      AppendEscaped(point, line);
+    if (IsObeyed(point)) {
+      AppendObeyed(point, line);
     } else {
       absl::StrAppend(&line, character);
     }
