@@ -30,18 +30,18 @@ constexpr char kOption[] = "--metrics-address";
 // Where accepting fails for lack of memory or descriptors of the system.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
-std::string Answer(absl::string_view status, absl::string_view type,
-                   absl::string_view more, absl::string_view body,
-                   bool with_body) {
+std::string HttpAnswer(absl::string_view status, absl::string_view type,
+                       absl::string_view more, absl::string_view body,
+                       bool with_body) {
   return absl::StrCat("HTTP/1.1 ", status, "\r\nContent-Type: ", type,
                       "\r\nContent-Length: ", body.size(),
                       "\r\nConnection: close\r\n", more, "\r\n",
                       with_body ? body : "");
 }
 
-std::string Problem(absl::string_view status, absl::string_view more = "") {
-  return Answer(status, "text/plain", more,
-                "GET /metrics is what is answered here\n", true);
+std::string HttpProblem(absl::string_view status, absl::string_view more = "") {
+  return HttpAnswer(status, "text/plain", more,
+                    "GET /metrics is what is answered here\n", true);
 }
 
 // Whether a request's head is whole.
@@ -142,7 +142,7 @@ bool MetricsEndpoint::Read(Connection* connection, Clock::Duration now) {
   if (IsWhole(connection->request)) {
     connection->answer = AnswerTo(connection->request);
   } else if (connection->request.size() > kMostRequestBytes) {
-    connection->answer = Problem("431 Request Header Fields Too Large");
+    connection->answer = HttpProblem("431 Request Header Fields Too Large");
   } else {
     return true;
   }
@@ -169,17 +169,17 @@ std::string MetricsEndpoint::AnswerTo(absl::string_view request) const {
       request.substr(0, request.find_first_of("\r\n"));
   const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
   if (words.size() != 3 || !absl::StartsWith(words[2], "HTTP/1.")) {
-    return Problem("400 Bad Request");
+    return HttpProblem("400 Bad Request");
   }
   const bool head = words[0] == "HEAD";
   if (!head && words[0] != "GET") {
-    return Problem("405 Method Not Allowed", "Allow: GET, HEAD\r\n");
+    return HttpProblem("405 Method Not Allowed", "Allow: GET, HEAD\r\n");
   }
   if (words[1].substr(0, words[1].find('?')) != "/metrics") {
-    return Problem("404 Not Found");
+    return HttpProblem("404 Not Found");
   }
-  return Answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", "",
-                collect_(), !head);
+  return HttpAnswer("200 OK", "text/plain; version=0.0.4; charset=utf-8", "",
+                    collect_(), !head);
 }
 
 }  // namespace wavetune

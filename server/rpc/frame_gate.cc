@@ -127,6 +127,13 @@ bool IsPath(absl::string_view path) {
          });
 }
 
+// "application/grpc", or with more about the format of messages.
+bool IsGrpc(absl::string_view content_type) {
+  return absl::ConsumePrefix(&content_type, "application/grpc") &&
+         (content_type.empty() || content_type.front() == '+' ||
+          content_type.front() == ';');
+}
+
 // gRPC's own (PROTOCOL-HTTP2.md): at most eight digits and a unit.
 bool IsTimeout(absl::string_view text) {
   return text.size() >= 2 && text.size() <= 9 &&
@@ -397,8 +404,7 @@ absl::Status FrameGate::EndBlock() {
 void FrameGate::BeginCall(bool peer_ended) {
   const uint32_t stream = last_stream_;
   if (head_.malformed || head_.method != "POST" || !head_.has_scheme ||
-      !absl::StartsWith(head_.path, "/") ||
-      !absl::StartsWith(head_.content_type, "application/grpc") ||
+      !absl::StartsWith(head_.path, "/") || !IsGrpc(head_.content_type) ||
       (!head_.timeout.empty() && !IsTimeout(head_.timeout))) {
     Refuse(NGHTTP2_PROTOCOL_ERROR);
     return;
