@@ -23,14 +23,13 @@ class PeerShare {
   // Calls at once over all connections: the streams that one user may have
   // (StreamSet), and a call beside each.
   static constexpr size_t kMostCalls = 4096;
-  // What a frame costs, and a call that its peer gives up: gRPC allocates and
-  // frees some 12 KiB for one.
+  // What a frame costs, and a call that its peer gives up: gRPC takes some
+  // 24 KiB for one, and frees them late.
   static constexpr double kFrameCost = 1;
-  static constexpr double kResetCost = 20;
-  // How much may be owed: all calls of a user given up at once, as where its
-  // processes end together.
-  static constexpr double kMostDebt = kResetCost * kMostCalls;
-  static constexpr double kPaidBackPerSecond = kMostDebt / 4;
+  static constexpr double kResetCost = 40;
+  // How much may be owed: calls of a node's processes that end together.
+  static constexpr double kMostDebt = kResetCost * 1024;
+  static constexpr double kPaidBackPerSecond = kMostDebt / 2;
 
   // Returns false, counting nothing, where as many calls run as may.
   bool BeginCall() {

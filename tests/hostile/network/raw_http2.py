@@ -1,9 +1,11 @@
 """Peers that speak HTTP/2 as no library does: no frame of theirs grows the daemon, ends it, or keeps another user waiting.
 
 Each attack runs for some seconds on a unix socket as another user, and over TLS with a reader's certificate, while somebody else
-asks for the status. Judged: the daemon lives, its memory stays below 200 MiB, and 99 of 100 of the other's calls take 20 ms at most.
+asks for the status. Judged: the daemon lives, its memory stays below 200 MiB, and 99 of 100 of the other's calls take 20 ms at most;
+on a machine that is busy with something else, twice what they take without an attack.
 """
 
+import contextlib
 import os
 import pathlib
 import socket
@@ -18,11 +20,11 @@ import zlib
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")  # Attacks are forked off, and use none of it.
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from node import ROOT, Node, check, main, memory_mib, stub, proto, wait_until  # pylint: disable=wrong-import-position
+from node import ROOT, Failed, Node, check, main, memory_mib, stub, proto, wait_until  # pylint: disable=wrong-import-position
 
 SECONDS = float(os.environ.get("WAVETUNE_ATTACK_SECONDS", "6"))
 MOST_MIB = 200
-MOST_P99_MS = 20
+MOST_P99_MS = float(os.environ.get("WAVETUNE_ATTACK_P99_MS", "20"))
 NOBODY = 65534
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 2, 3, 4, 6, 8, 9
@@ -305,7 +307,7 @@ class Bystander:
                     self.seconds.append(time.monotonic() - began)
                 except Exception as error:  # pylint: disable=broad-except
                     self.failures.append(str(error)[:200])
-                if self._node.daemon.poll() is None:
+                with contextlib.suppress(Failed, OSError):  # Where it has ended, as the judge says.
                     self.peak = max(self.peak, memory_mib(self._node.daemon.pid))
                 time.sleep(0.01)
 
@@ -328,7 +330,12 @@ def in_another_process(place, attack, read):
     return child
 
 
+def nothing(_place, _read):
+    time.sleep(SECONDS)
+
+
 def judge(node, kind, attack, read):
+    """Returns how long 99 of 100 calls took at most, in milliseconds."""
     name = f"{attack.__name__.replace('_', ' ')}, {kind}, {'read' if read else 'not read'}"
     with Bystander(node) as bystander:
         os.waitpid(in_another_process(Place(node, kind), attack, read), 0)
@@ -338,7 +345,8 @@ def judge(node, kind, attack, read):
     print(f"   {name}: peak {peak:.0f} MiB, p99 {p99:.1f} ms of {len(bystander.seconds)} calls", flush=True)
     check(not bystander.failures, f"{name}: no call of another fails {bystander.failures[:1]}")
     check(peak <= MOST_MIB, f"{name}: {peak:.0f} MiB at most")
-    check(p99 <= MOST_P99_MS, f"{name}: another's calls take {p99:.1f} ms")
+    check(attack is nothing or p99 <= max(MOST_P99_MS, 2 * node.p99_alone), f"{name}: another's calls take {p99:.1f} ms")
+    return p99
 
 
 def attacks_over(node, kind):
@@ -363,6 +371,7 @@ def scenario():
             node.add_kernel("repeats")
             node.start_daemon("--listen-tcp", f"127.0.0.1:{node.port}", "--tls-cert", tls / "daemon.crt", "--tls-key",
                               tls / "daemon.key", "--tls-ca", tls / "ca.crt", "--authz-policy", tls / "policy.json")
+            node.p99_alone = judge(node, kind, nothing, False)
             attacks_over(node, kind)
             if kind == "tls":
                 judge(node, kind, handshakes, False)
