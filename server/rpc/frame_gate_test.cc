@@ -49,14 +49,13 @@ Headers Call(const std::string& path, const Headers& more = {}) {
 // What a frame is, in a word, for tests to compare.
 std::string Shown(uint8_t type, uint8_t flags, uint32_t stream,
                   const std::string& payload) {
-  constexpr const char* kNames[] = {"DATA",         "HEADERS",  "PRIORITY",
-                                    "RST_STREAM",   "SETTINGS", "PUSH_PROMISE",
-                                    "PING",         "GOAWAY",   "WINDOW_UPDATE",
-                                    "CONTINUATION"};
+  constexpr const char* kNames[] = {
+      "DATA",         "HEADERS", "PRIORITY", "RST_STREAM",    "SETTINGS",
+      "PUSH_PROMISE", "PING",    "GOAWAY",   "WINDOW_UPDATE", "CONTINUATION"};
   std::string shown = absl::StrCat(kNames[type], " ", stream);
   const bool ends = type <= NGHTTP2_HEADERS && (flags & 1) != 0;
-  const bool ack = (type == NGHTTP2_SETTINGS || type == NGHTTP2_PING) &&
-                   (flags & 1) != 0;
+  const bool ack =
+      (type == NGHTTP2_SETTINGS || type == NGHTTP2_PING) && (flags & 1) != 0;
   absl::StrAppend(&shown, ends ? " end" : "", ack ? " ack" : "");
   if (type == NGHTTP2_DATA) absl::StrAppend(&shown, " ", payload.size());
   if (type == NGHTTP2_RST_STREAM) {
@@ -113,9 +112,10 @@ class FrameGateTest : public ::testing::Test {
   }
   std::string HeadersFrame(uint32_t stream, const Headers& headers,
                            bool ends = false) {
-    return Frame(NGHTTP2_HEADERS,
-                 static_cast<uint8_t>(NGHTTP2_FLAG_END_HEADERS | (ends ? 1 : 0)),
-                 stream, Block(headers));
+    return Frame(
+        NGHTTP2_HEADERS,
+        static_cast<uint8_t>(NGHTTP2_FLAG_END_HEADERS | (ends ? 1 : 0)), stream,
+        Block(headers));
   }
   absl::Status Say(const std::string& bytes) {
     return gate_->FromPeer(bytes, &to_server_, &to_peer_);
@@ -157,32 +157,34 @@ TEST_F(FrameGateTest, ACallGoesThroughByteForByte) {
 }
 
 TEST_F(FrameGateTest, TheServerSeesAFixedListOfHeadersAndNoOther) {
-  ASSERT_TRUE(Say(HeadersFrame(1, Call("/a.B/C",
-                                       {{"grpclb_client_stats", "x"},
-                                        {"grpc-trace-bin", "x"},
-                                        {"grpc-timeout", "15S"},
-                                        {"user-agent", "me"},
-                                        {"host", "x"}}),
+  ASSERT_TRUE(Say(HeadersFrame(1,
+                               Call("/a.B/C", {{"grpclb_client_stats", "x"},
+                                               {"grpc-trace-bin", "x"},
+                                               {"grpc-timeout", "15S"},
+                                               {"user-agent", "me"},
+                                               {"host", "x"}}),
                                true))
                   .ok());
   const std::string first = std::exchange(to_server_, "");
   EXPECT_THAT(first, HasSubstr("/a.B/C"));
   EXPECT_THAT(first, HasSubstr("15S"));
-  for (const char* not_seen : {"grpclb", "trace", "user-agent", "host\x01",
-                               "somewhere", "proto"}) {
+  for (const char* not_seen :
+       {"grpclb", "trace", "user-agent", "host\x01", "somewhere", "proto"}) {
     EXPECT_THAT(first, Not(HasSubstr(not_seen)));
   }
   // The peer's table has all of that; the server is told it anew.
-  ASSERT_TRUE(Say(HeadersFrame(3, Call("/a.B/C", {{"grpc-timeout", "15S"}}),
-                               true))
-                  .ok());
+  ASSERT_TRUE(
+      Say(HeadersFrame(3, Call("/a.B/C", {{"grpc-timeout", "15S"}}), true))
+          .ok());
   EXPECT_EQ(to_server_.substr(9), first.substr(9));
 }
 
 TEST_F(FrameGateTest, WhatIsNoCallIsRefusedAndTheConnectionGoesOn) {
   const std::vector<Headers> malformed = {
       {},
-      {{":method", "GET"}, {":scheme", "http"}, {":path", "/a.B/C"},
+      {{":method", "GET"},
+       {":scheme", "http"},
+       {":path", "/a.B/C"},
        {"content-type", "application/grpc"}},
       Call("a.B/C"),
       Call("/a.B/C", {{":path", "/a.B/D"}}),
@@ -258,8 +260,8 @@ TEST_F(FrameGateTest, ReferencesToALargeHeaderCountEachTime) {
   // An entry of the table, and then its index, of a byte, again and again.
   const std::string large =
       "\x40\x01x\x7f\xbd\x1d" + std::string(127 + 0x3d + (0x1d << 7), 'y');
-  ASSERT_TRUE(Say(Frame(NGHTTP2_HEADERS, 5, 1, Block(Call("/a.B/C")) + large))
-                  .ok());
+  ASSERT_TRUE(
+      Say(Frame(NGHTTP2_HEADERS, 5, 1, Block(Call("/a.B/C")) + large)).ok());
   EXPECT_THAT(Frames(to_server_), ElementsAre("HEADERS 1 end"));
   const absl::Status status =
       Say(Frame(NGHTTP2_HEADERS, 5, 3, std::string(8000, '\xbe')));
@@ -323,11 +325,9 @@ TEST_F(FrameGateTest, WhatMovesNoCallForwardIsOwed) {
   }
   EXPECT_FALSE(share_.Overdrawn(now + std::chrono::seconds(1)));
   // Calls of a connection that ends are given up, too.
-  ASSERT_TRUE(
-      share_.Settled(now + std::chrono::seconds(100)));
+  ASSERT_TRUE(share_.Settled(now + std::chrono::seconds(100)));
   for (uint32_t i = 0; i < 10; ++i) {
-    ASSERT_TRUE(
-        Say(HeadersFrame(1000001 + 2 * i, Call("/a.B/C"))).ok());
+    ASSERT_TRUE(Say(HeadersFrame(1000001 + 2 * i, Call("/a.B/C"))).ok());
   }
   gate_ = nullptr;
   EXPECT_FALSE(share_.Settled(now + std::chrono::seconds(100)));
@@ -351,8 +351,7 @@ TEST_F(FrameGateTest, PaddingAndPrioritiesEndHere) {
 }
 
 TEST_F(FrameGateTest, TheServerHearsOnlyAnswersToWhatItAsked) {
-  const std::string pong =
-      Frame(NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, "12345678");
+  const std::string pong = Frame(NGHTTP2_PING, NGHTTP2_FLAG_ACK, 0, "12345678");
   ASSERT_TRUE(Say(pong + Frame(NGHTTP2_SETTINGS, NGHTTP2_FLAG_ACK, 0) +
                   Frame(NGHTTP2_WINDOW_UPDATE, 0, 0, Number(7)))
                   .ok());
@@ -368,17 +367,17 @@ TEST_F(FrameGateTest, OfSettingsOnlyKnownOnesPassInLegalValues) {
                         std::string("\0\4\0\0\1\0", 6) +
                             std::string("\xfe\3\0\0\0\1", 6)))
                   .ok());
-  EXPECT_EQ(to_server_, Frame(NGHTTP2_SETTINGS, 0, 0,
-                              std::string("\0\4\0\0\1\0", 6)));
-  EXPECT_FALSE(Say(Frame(NGHTTP2_SETTINGS, 0, 0,
-                         std::string("\0\4\xff\0\0\0", 6)))
-                   .ok());
+  EXPECT_EQ(to_server_,
+            Frame(NGHTTP2_SETTINGS, 0, 0, std::string("\0\4\0\0\1\0", 6)));
+  EXPECT_FALSE(
+      Say(Frame(NGHTTP2_SETTINGS, 0, 0, std::string("\0\4\xff\0\0\0", 6)))
+          .ok());
 }
 
 TEST_F(FrameGateTest, ThePeerIsToldTheBoundsOfHere) {
-  ServerSays(Frame(NGHTTP2_SETTINGS, 0, 0,
-                   std::string("\0\5\0\1\0\0", 6) +
-                       std::string("\0\4\0\2\0\0", 6)));
+  ServerSays(
+      Frame(NGHTTP2_SETTINGS, 0, 0,
+            std::string("\0\5\0\1\0\0", 6) + std::string("\0\4\0\2\0\0", 6)));
   EXPECT_THAT(to_peer_, HasSubstr(std::string("\0\4\0\2\0\0", 6)));
   EXPECT_THAT(to_peer_, HasSubstr(std::string("\0\3\0\0\0\x80", 6)));
   EXPECT_THAT(to_peer_, Not(HasSubstr(std::string("\0\5\0\1", 4))));
@@ -394,8 +393,8 @@ TEST_F(FrameGateTest, NothingIsSaidWithinAFrameOfTheServer) {
       Frame(NGHTTP2_CONTINUATION, NGHTTP2_FLAG_END_HEADERS, 1, "the rest");
   ServerSays(rest.substr(0, 3));
   ServerSays(rest.substr(3));
-  EXPECT_THAT(Frames(to_peer_), ElementsAre("HEADERS 1", "CONTINUATION 1",
-                                            "HEADERS 1 end"));
+  EXPECT_THAT(Frames(to_peer_),
+              ElementsAre("HEADERS 1", "CONTINUATION 1", "HEADERS 1 end"));
   EXPECT_THAT(Frames(gate_->Goodbye(absl::InvalidArgumentError("x"))),
               ElementsAre("GOAWAY 0"));
 }
