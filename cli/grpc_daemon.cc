@@ -64,7 +64,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(
     const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxResponseBytes);
-  KeepAlive(endpoint, &arguments);
+  PrepareForTcp(endpoint, &arguments);
   return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 

@@ -3,7 +3,7 @@
 
 find_package(Threads REQUIRED)
 find_package(absl CONFIG REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # SHA-256 only
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 
 if(NOT WAVETUNE_CORE_ONLY)
   find_package(ZLIB REQUIRED)
@@ -40,6 +40,10 @@ if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   add_library(wavetune_rocksdb INTERFACE)
   add_library(wavetune::rocksdb ALIAS wavetune_rocksdb)
   target_link_libraries(wavetune_rocksdb INTERFACE PkgConfig::RocksDB)
+
+  # What peers of the daemon say: TLS, and the headers of HTTP/2.
+  find_package(OpenSSL REQUIRED COMPONENTS SSL)
+  pkg_check_modules(Nghttp2 REQUIRED IMPORTED_TARGET GLOBAL libnghttp2>=1.52)
 
   # Signs of life for the service manager.
   pkg_check_modules(Systemd REQUIRED IMPORTED_TARGET GLOBAL libsystemd>=252)

@@ -40,10 +40,11 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
   return TlsCredentialsOf(*files);
 }
 
-void KeepAlive(absl::string_view target, grpc::ChannelArguments* arguments,
-               std::chrono::milliseconds ping_after,
-               std::chrono::milliseconds pong_within) {
+void PrepareForTcp(absl::string_view target, grpc::ChannelArguments* arguments,
+                   std::chrono::milliseconds ping_after,
+                   std::chrono::milliseconds pong_within) {
   if (!IsOverTcp(target)) return;
+  arguments->SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments->SetInt(GRPC_ARG_KEEPALIVE_TIME_MS,
                     static_cast<int>(ping_after.count()));
   arguments->SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

@@ -35,13 +35,15 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(
 
 // Has a channel over TCP notice a daemon that is gone without a word (a machine
 // without power, a network in two parts): within kDeadAfter its calls end as
-// UNAVAILABLE. A unix socket needs none of it. Cannot fail.
+// UNAVAILABLE. Nor does a proxy of the environment (http_proxy, https_proxy,
+// grpc_proxy) stand between: those are for the web, and set for everybody on a
+// machine. A unix socket needs none of it. Cannot fail.
 inline constexpr std::chrono::seconds kPingAfter{30};
 inline constexpr std::chrono::seconds kPongWithin{10};
 inline constexpr std::chrono::seconds kDeadAfter = kPingAfter + kPongWithin;
-void KeepAlive(absl::string_view target, grpc::ChannelArguments* arguments,
-               std::chrono::milliseconds ping_after = kPingAfter,
-               std::chrono::milliseconds pong_within = kPongWithin);
+void PrepareForTcp(absl::string_view target, grpc::ChannelArguments* arguments,
+                   std::chrono::milliseconds ping_after = kPingAfter,
+                   std::chrono::milliseconds pong_within = kPongWithin);
 
 // Returns what to look at where a target cannot be reached over TCP, as gRPC
 // does not say why a handshake failed; empty for a unix socket. Cannot fail.

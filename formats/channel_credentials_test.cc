@@ -127,7 +127,7 @@ TEST_F(ChannelCredentialsTest, ADaemonThatIsGoneWithoutAWordIsNoticed) {
   ASSERT_TRUE(credentials.ok()) << credentials.status();
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  KeepAlive(relay.address(), &arguments, kShort, kShort);
+  PrepareForTcp(relay.address(), &arguments, kShort, kShort);
   const auto channel =
       grpc::CreateCustomChannel(relay.address(), *credentials, arguments);
   const auto patience =
@@ -149,6 +149,24 @@ TEST_F(ChannelCredentialsTest, ADaemonThatIsGoneWithoutAWordIsNoticed) {
   ASSERT_TRUE(queue.Next(&tag, &ok));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE)
       << status.error_message();
+}
+
+TEST_F(ChannelCredentialsTest, AProxyOfTheEnvironmentDoesNotStandBetween) {
+  Serve({"IP:127.0.0.1"});
+  // Nobody is there.
+  ::setenv("http_proxy", "http://127.0.0.1:1", /*overwrite=*/1);
+  const auto connects = [this](bool prepared) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    if (prepared) PrepareForTcp(Target(), &arguments);
+    return grpc::CreateCustomChannel(
+               Target(), *CredentialsFor(Target(), Environment()), arguments)
+        ->WaitForConnected(std::chrono::system_clock::now() +
+                           (prepared ? std::chrono::seconds(60) : kShort));
+  };
+  EXPECT_FALSE(connects(false));
+  EXPECT_TRUE(connects(true));
+  ::unsetenv("http_proxy");
 }
 
 TEST_F(ChannelCredentialsTest, AUnixSocketNeedsNoFiles) {

@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python benchmarks load fleet hostile_machine hostile_user hostile_python packages
+#                            aarch64 python benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network packages
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -120,6 +120,12 @@ run_hostile() {
   return "${failed}"
 }
 
+# Judges times: with the build that ships.
+run_hostile_network() {
+  scripts/build.sh release
+  WAVETUNE_BIN_DIR="${repo_root}/build/release/bin" run_hostile network
+}
+
 # A thousand clients of one daemon.
 run_load() {
   scripts/build.sh dev load_test wavetuned
@@ -167,5 +173,6 @@ stage fleet run_fleet
 stage hostile_machine run_hostile machine
 stage hostile_user run_hostile user
 stage hostile_python run_hostile python
+stage hostile_network run_hostile_network
 stage packages test_packages
 finish_stages

@@ -344,6 +344,35 @@ TEST_F(DaemonAccessTest, ADenialSaysWhoMayNotCallWhat) {
                     HasSubstr("--authz-policy")));
 }
 
+// Who issues for hosts alone, or by mistake two URIs, makes no admin.
+TEST_F(DaemonAccessTest, OnlyTheOneUriOfACertificateNamesARole) {
+  const std::string method = "/wavetune.v1.AdminService/CancelJob";
+  const std::map<std::string, std::vector<std::string>> nobody = {
+      {"a DNS name", {"DNS:spiffe://wavetune/admin/eve"}},
+      {"a second URI",
+       {"URI:spiffe://wavetune/reader", "URI:spiffe://wavetune/admin"}},
+      {"a second URI that comes first",
+       {"URI:spiffe://wavetune/admin", "URI:spiffe://wavetune/reader"}}};
+  for (const auto& [what, names] : nobody) {
+    EXPECT_EQ(
+        CallWithNothing(TcpChannel(authority_.Issue(names), authority_), method)
+            .error_code(),
+        grpc::StatusCode::PERMISSION_DENIED)
+        << what;
+  }
+}
+
+TEST_F(DaemonAccessTest, ADenialSaysWhichRuleDenies) {
+  folder_.Write("policy", R"({"name": "p", "deny_rules": [{"name": "lost",
+      "source": {"principals": ["spiffe://wavetune/reader"]}}],
+      "allow_rules": [{"name": "all"}]})");
+  daemon_->Reload();
+  const grpc::Status status = GetStatus(TcpChannel("reader"));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(status.error_message(),
+              AllOf(HasSubstr("the rule \"lost\""), HasSubstr("deny_rules")));
+}
+
 TEST_F(DaemonAccessTest, ACertificateOfNoRoleMayAskForHealthAlone) {
   const auto channel = TcpChannel("somebody");
   for (const auto& [method, row] : Table()) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "base/signing_key.h"
@@ -238,6 +240,40 @@ TEST_F(DaemonMetricsTest, OnlyMetricsAreAnswered) {
               ::testing::Not(HasSubstr("root:")));
 }
 
+TEST_F(DaemonMetricsTest, AProbeMayAskForTheHeadAlone) {
+  const std::string head =
+      HttpAsk(ConnectToHttp(daemon_->metrics_port()), "/metrics", "HEAD");
+  EXPECT_THAT(head, ::testing::StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(head, ::testing::EndsWith("\r\n\r\n"));
+  EXPECT_THAT(
+      HttpAsk(ConnectToHttp(daemon_->metrics_port()), "/metrics", "POST"),
+      ::testing::StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(HttpAsk(ConnectToHttp(daemon_->metrics_port()), "/me trics"),
+              ::testing::StartsWith("HTTP/1.1 400"));
+}
+
+TEST_F(DaemonMetricsTest, HalfRequestsHoldUpNoScrape) {
+  std::vector<int> halves;
+  for (int i = 0; i < 100; ++i) {
+    halves.push_back(ConnectToHttp(daemon_->metrics_port()));
+    const std::string half = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
+    ::send(halves.back(), half.data(), half.size(), MSG_NOSIGNAL);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(Scrape(), ::testing::StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  for (const int fd : halves) ::close(fd);
+}
+
+TEST_F(DaemonMetricsTest, ListensOnIpv6WhereThereIsSome) {
+  DaemonOptions options = Options();
+  options.metrics_address = "[::1]:0";
+  if (!TryToStart(options).ok()) GTEST_SKIP() << "there is no IPv6 here";
+  EXPECT_THAT(HttpAsk(ConnectToHttp(daemon_->metrics_port(), /*ipv6=*/true),
+                      "/metrics"),
+              HasSubstr("wavetune_build_info"));
+}
+
 TEST_F(DaemonMetricsTest, IsOffUnlessAskedFor) {
   StartDaemon();
   EXPECT_EQ(daemon_->metrics_port(), 0);
@@ -247,7 +283,7 @@ TEST_F(DaemonMetricsTest, AnAddressThatIsNoneOrTakenIsSaidAtTheStart) {
   DaemonOptions options = Options();
   options.metrics_address = "nine";
   EXPECT_THAT(std::string(TryToStart(options).message()),
-              HasSubstr("write host:port"));
+              HasSubstr("--metrics-address: cannot listen on \"nine\""));
   // On the loopback address, where another daemon's metrics are.
   StartDaemon(options = [&] {
     DaemonOptions first = Options();
@@ -261,8 +297,9 @@ TEST_F(DaemonMetricsTest, AnAddressThatIsNoneOrTakenIsSaidAtTheStart) {
   options.agent_socket += "2";
   options.admin_socket += "2";
   const absl::Status taken = TryToStart(options);
-  EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
-  EXPECT_THAT(std::string(taken.message()), HasSubstr("another port"));
+  EXPECT_TRUE(absl::IsAlreadyExists(taken)) << taken;
+  EXPECT_THAT(std::string(taken.message()),
+              HasSubstr("choose another --metrics-address"));
 }
 
 }  // namespace

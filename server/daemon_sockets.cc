@@ -22,12 +22,10 @@
 #include "base/tls_files.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
-#include "server/metrics/metrics_endpoint.h"
 #include "server/rpc/connection_kind.h"
 #include "server/rpc/deafness_probe.h"
 #include "server/rpc/request_bounds.h"
 #include "server/rpc/tcp_socket.h"
-#include "server/rpc/tls_credentials.h"
 
 namespace wavetune {
 namespace {
@@ -134,7 +132,7 @@ struct DaemonSockets::Role {
   ConnectionBounds bounds;
   UserServers::Options servers;
   ConnectionKind kind = UnixConnections();
-  std::shared_ptr<grpc::ServerCredentials> credentials;  // Over TCP.
+  const TlsAccess* access = nullptr;  // Over TCP.
 };
 
 absl::Status DaemonSockets::Check(const DaemonOptions& options) {
@@ -153,8 +151,8 @@ absl::Status DaemonSockets::Check(const DaemonOptions& options) {
                                options.tcp.files.tls.cert, absl::Now()));
   }
   if (!options.metrics_address.empty()) {
-    RETURN_IF_ERROR(MetricsEndpoint::CheckAddress(options.metrics_address));
-    RETURN_IF_ERROR(CheckTcpAddress(options.metrics_address));
+    RETURN_IF_ERROR(
+        CheckTcpAddress(options.metrics_address, "--metrics-address"));
   }
   return CheckApart(options);
 }
@@ -203,20 +201,24 @@ absl::Status DaemonSockets::ListenAt(
     absl::StatusOr<ListeningSocket> socket, const Role& role,
     const UserServers::MakeServices& make_services, Listener* listener) {
   RETURN_IF_ERROR(socket.status());
-  ASSIGN_OR_RETURN(
-      listener->servers,
-      UserServers::Start(role.servers, make_services, role.credentials));
+  ASSIGN_OR_RETURN(listener->servers,
+                   UserServers::Start(role.servers, make_services,
+                                      {.place = socket->path(),
+                                       .peers = &peers_,
+                                       .access = role.access,
+                                       .warn = WarnOfSocket}));
   ASSIGN_OR_RETURN(
       listener->acceptor,
-      ConnectionAcceptor::Start(
-          *std::move(socket),
-          {.bounds = role.bounds,
-           .peers = &peers_,
-           .serve = [servers = listener->servers.get()](
-                        int fd, uid_t user) { servers->Serve(fd, user); },
-           .warn = WarnOfSocket,
-           .give_up = EndWithReason,
-           .kind = role.kind}));
+      ConnectionAcceptor::Start(*std::move(socket),
+                                {.bounds = role.bounds,
+                                 .serve =
+                                     [servers = listener->servers.get()](
+                                         AcceptedConnection connection) {
+                                       servers->Serve(std::move(connection));
+                                     },
+                                 .warn = WarnOfSocket,
+                                 .give_up = EndWithReason,
+                                 .kind = role.kind}));
   return absl::OkStatus();
 }
 
@@ -236,10 +238,9 @@ absl::Status DaemonSockets::ListenOverTcp(const ConnectionBounds& bounds,
     add(services.admin(&tcp_admin_streams_));
     return all;
   };
-  RETURN_IF_ERROR(ListenAt(
-      std::move(socket),
-      {bounds, servers, TlsConnections(), MakeTlsCredentials(access_.get())},
-      make_services, &tcp_));
+  RETURN_IF_ERROR(ListenAt(std::move(socket),
+                           {bounds, servers, TlsConnections(), access_.get()},
+                           make_services, &tcp_));
   access_looks_.Start(options_.tcp.look_interval, [this] { LookAtAccess(); });
   return absl::OkStatus();
 }
@@ -264,8 +265,9 @@ void DaemonSockets::Watch() {
 
 void DaemonSockets::Probe() {
   for (Listener* listener : Listeners()) {
-    if (const absl::Status deaf = listener->acceptor->Probe(); !deaf.ok())
-      EndWithReason(std::string(deaf.message()));
+    absl::Status deaf = listener->acceptor->Probe();
+    if (deaf.ok()) deaf = listener->servers->Probe();
+    if (!deaf.ok()) EndWithReason(std::string(deaf.message()));
   }
   options_.alive();
 }

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMaxReconnectMs);
-  KeepAlive(endpoint, &arguments);
+  PrepareForTcp(endpoint, &arguments);
   return grpc::CreateCustomChannel(endpoint, credentials, arguments);
 }
 

@@ -68,7 +68,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateChannel(
   // A fresh connection each time: the shared pool has a backoff of its own,
   // which grows to minutes while the daemon is away.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  KeepAlive(target, &arguments);
+  PrepareForTcp(target, &arguments);
   return grpc::CreateCustomChannel(target, credentials, arguments);
 }
 

@@ -1,6 +1,7 @@
 #include "server/rpc/authorization_policy.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
 
@@ -21,6 +23,9 @@ namespace {
 using Json = nlohmann::json;
 using Patterns = AuthorizationPolicy::Patterns;
 using Rule = AuthorizationPolicy::Rule;
+
+// Of a name or method in a refusal: both are a peer's.
+constexpr size_t kMostNameBytes = 256;
 
 absl::Status Wrong(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, " ", what));
@@ -161,11 +166,25 @@ bool AppliesTo(const Rule& rule, const CertificateNames& caller,
          (!rule.principals || NamesAny(*rule.principals, caller));
 }
 
-bool AnyApplies(const std::vector<Rule>& rules, const CertificateNames& caller,
-                absl::string_view path) {
-  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-    return AppliesTo(rule, caller, path);
-  });
+const Rule* FirstThatApplies(const std::vector<Rule>& rules,
+                             const CertificateNames& caller,
+                             absl::string_view path) {
+  const auto rule =
+      std::find_if(rules.begin(), rules.end(), [&](const Rule& candidate) {
+        return AppliesTo(candidate, caller, path);
+      });
+  return rule == rules.end() ? nullptr : &*rule;
+}
+
+// Why nobody is named by a certificate that names somebody.
+absl::string_view WhyNobody(const CertificateNames& caller) {
+  if (caller.uris.size() > 1) {
+    return "its certificate has several URIs, and must have one";
+  }
+  if (caller.of_authority && !caller.uris.empty()) {
+    return "its certificate is an authority's, and no caller's";
+  }
+  return "";
 }
 
 }  // namespace
@@ -189,9 +208,22 @@ absl::StatusOr<AuthorizationPolicy> AuthorizationPolicy::Parse(
   return AuthorizationPolicy(std::move(deny), std::move(allow));
 }
 
-bool AuthorizationPolicy::Allows(const CertificateNames& caller,
-                                 absl::string_view path) const {
-  return !AnyApplies(deny_, caller, path) && AnyApplies(allow_, caller, path);
+std::string AuthorizationPolicy::WhyNot(const CertificateNames& caller,
+                                        absl::string_view path) const {
+  std::string why(WhyNobody(caller));
+  if (why.empty()) {
+    if (const Rule* const denies = FirstThatApplies(deny_, caller, path)) {
+      why = absl::StrCat("the rule \"", denies->name,
+                         "\" of the daemon's policy (--authz-policy), of "
+                         "deny_rules, denies it");
+    } else if (FirstThatApplies(allow_, caller, path) == nullptr) {
+      why = "no rule of the daemon's policy (--authz-policy) allows it";
+    }
+  }
+  if (why.empty()) return why;
+  return absl::StrCat(BoundedText(caller.Name(), kMostNameBytes),
+                      " may not call ", BoundedText(path, kMostNameBytes), ": ",
+                      why);
 }
 
 }  // namespace wavetune

@@ -28,8 +28,17 @@ namespace wavetune {
 // Whom a verified certificate names.
 struct CertificateNames {
   std::vector<std::string> uris;       // Of its alternative names.
-  std::vector<std::string> dns_names;  // Of its alternative names.
+  std::vector<std::string> dns_names;  // Of its alternative names; hosts alone.
   std::string subject;                 // Its distinguished name.
+  std::string common_name;             // Of its subject.
+  bool of_authority = false;           // It may sign others.
+
+  // What people call it: its URI, else its first DNS name, else its common
+  // name. It may hold any bytes.
+  const std::string& Name() const {
+    if (!uris.empty()) return uris.front();
+    return dns_names.empty() ? common_name : dns_names.front();
+  }
 };
 
 class AuthorizationPolicy {
@@ -38,11 +47,17 @@ class AuthorizationPolicy {
   // what is legal there.
   static absl::StatusOr<AuthorizationPolicy> Parse(absl::string_view json);
 
-  // Returns whether who shows a certificate may call a method, by its path
-  // "/package.Service/Method". A pattern for names is compared with each URI,
-  // else with each DNS name, else with the subject. Cannot fail. Cost: all
-  // patterns of all rules.
-  bool Allows(const CertificateNames& caller, absl::string_view path) const;
+  // Returns why who shows a certificate may not call a method, by its path
+  // "/package.Service/Method"; empty where it may. A pattern for names is
+  // compared with the URI, else with each DNS name, else with the subject. A
+  // certificate with several URIs, or that of an authority with one, is
+  // nobody's (SPIFFE X509-SVID, section 2). Cannot fail. Cost: all patterns of
+  // all rules.
+  std::string WhyNot(const CertificateNames& caller,
+                     absl::string_view path) const;
+  bool Allows(const CertificateNames& caller, absl::string_view path) const {
+    return WhyNot(caller, path).empty();
+  }
 
   // "x" is x, "x*" what begins so, "*x" what ends so, "*" whatever is there.
   using Patterns = std::vector<std::string>;

@@ -52,6 +52,34 @@ TEST(AuthorizationPolicyTest, ADenyingRuleWins) {
   EXPECT_FALSE(policy.Allows(Uri("spiffe://wavetune/admin/eve"), path));
 }
 
+TEST(AuthorizationPolicyTest, ARefusalSaysWhoMayNotAndWhy) {
+  const std::string path = "/wavetune.v1.TableService/GetTable";
+  const AuthorizationPolicy policy = Policy();
+  EXPECT_EQ(policy.WhyNot(Uri("spiffe://wavetune/reader"), path), "");
+  EXPECT_THAT(policy.WhyNot(Uri("spiffe://wavetune/admin/eve"), path),
+              HasSubstr("spiffe://wavetune/admin/eve may not call " + path +
+                        ": the rule \"lost key\" of the daemon's policy "
+                        "(--authz-policy), of deny_rules, denies it"));
+  EXPECT_THAT(policy.WhyNot(Uri("spiffe://x"), path),
+              HasSubstr("no rule of the daemon's policy (--authz-policy) "
+                        "allows it"));
+}
+
+// As SPIFFE has it: else the history would name one and the policy another.
+TEST(AuthorizationPolicyTest, SeveralUrisAndAuthoritiesAreNobody) {
+  const std::string path = "/grpc.health.v1.Health/Check";
+  const AuthorizationPolicy policy = Policy();
+  EXPECT_THAT(policy.WhyNot({.uris = {"spiffe://wavetune/reader",
+                                      "spiffe://wavetune/admin"}},
+                            path),
+              HasSubstr("its certificate has several URIs"));
+  EXPECT_THAT(
+      policy.WhyNot({.uris = {"spiffe://wavetune/admin"}, .of_authority = true},
+                    path),
+      HasSubstr("is an authority's"));
+  EXPECT_EQ(policy.WhyNot({.uris = {"spiffe://wavetune/reader"}}, path), "");
+}
+
 TEST(AuthorizationPolicyTest, NamesMayBeDnsNamesAndSubjects) {
   const std::string path = "/wavetune.v1.AdminService/Reprofile";
   const AuthorizationPolicy policy = Policy();

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -59,10 +60,21 @@ Speaks WhatIsSpoken(int fd, absl::string_view opening) {
 
 }  // namespace
 
+struct ConnectionAcceptor::Counts {
+  std::mutex mutex;
+  ConnectionCounts of;  // Guarded by mutex.
+
+  Counts(ConnectionBounds bounds, uid_t owner) : of(bounds, owner) {}
+  void Release(const ConnectionPeer& peer) {
+    std::lock_guard lock(mutex);
+    of.Release(peer);
+  }
+};
+
 ConnectionAcceptor::ConnectionAcceptor(ListeningSocket socket, Options options)
     : options_(std::move(options)),
       socket_(std::move(socket)),
-      counts_(options_.bounds, options_.kind.owner),
+      counts_(std::make_shared<Counts>(options_.bounds, options_.kind.owner)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       reserve_(OpenReserve()),
@@ -187,13 +199,16 @@ bool ConnectionAcceptor::AcceptOne() {
   return false;
 }
 
+absl::Status ConnectionAcceptor::Admit(const ConnectionPeer& peer) {
+  std::lock_guard lock(counts_->mutex);
+  return counts_->of.Admit(peer);
+}
+
 void ConnectionAcceptor::Add(FileDescriptor fd) {
   const std::optional<ConnectionPeer> peer = options_.kind.peer_of(fd.get());
   if (!peer) return;  // It has gone already.
-  absl::Status admitted = counts_.Admit(*peer);
-  if (!admitted.ok() && DropOldestSilent(peer->user)) {
-    admitted = counts_.Admit(*peer);
-  }
+  absl::Status admitted = Admit(*peer);
+  if (!admitted.ok() && DropOldestSilent(peer->user)) admitted = Admit(*peer);
   if (!admitted.ok()) {
     Warn(absl::StrCat("bound ", peer->user),
          absl::StrCat("a connection of ", peer->Text(), " on ", socket_.path(),
@@ -204,7 +219,7 @@ void ConnectionAcceptor::Add(FileDescriptor fd) {
   }
   // Edge-triggered: half a preface is looked at again when more comes.
   if (!Watch(fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET)) {
-    counts_.Release(*peer);
+    counts_->Release(*peer);
     return;
   }
   const bool speaks =
@@ -251,50 +266,25 @@ void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
 
 void ConnectionAcceptor::HandOver(Connections::iterator silent) {
   const int fd = silent->first;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
   const ConnectionPeer peer = silent->second.peer;
   const Time since = silent->second.since;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  FileDescriptor watched(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  // Without a second descriptor its end would never be seen.
-  if (!watched.valid() || !Watch(watched.get(), EPOLLRDHUP)) {
-    Warn("watch", absl::StrCat("a connection on ", socket_.path(),
-                               " is refused: the daemon has no descriptors "
-                               "left"));
-    // Before it is refused, which remembers it under the same number.
-    connections_.erase(silent);
-    counts_.Release(peer);
-    Refuse(FileDescriptor(fd), "the daemon has no descriptors left");
-    return;
-  }
   connections_.erase(silent);
-  connections_[watched.Release()] = {
-      .peer = peer, .state = Connection::State::kServed, .since = {}};
-  if (options_.peers != nullptr) {
-    const PeerUsers::Connection known{peer.user, since.count()};
-    if (peer.address.empty()) {
-      options_.peers->Set(fd, known);
-    } else {
-      options_.peers->SetAddress(peer.address, known);
-    }
-  }
-  options_.serve(fd, peer.user);
+  options_.serve(
+      {.fd = FileDescriptor(fd),
+       .peer = peer,
+       .since = since,
+       .place = std::shared_ptr<void>(nullptr, [counts = counts_, peer](void*) {
+         counts->Release(peer);
+       })});
 }
 
 void ConnectionAcceptor::Drop(Connections::iterator connection) {
-  const int fd = connection->first;
-  // Not by closing alone: the other descriptor keeps the socket watched.
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  const ConnectionPeer& peer = connection->second.peer;
-  // Before the address can be another connection's.
-  if (options_.peers != nullptr && !peer.address.empty() &&
-      connection->second.state == Connection::State::kServed) {
-    options_.peers->ForgetAddress(peer.address);
-  }
-  ::close(fd);
+  ::close(connection->first);
   if (connection->second.state == Connection::State::kRefused) {
     --refused_;
   } else {
-    counts_.Release(peer);
+    counts_->Release(connection->second.peer);
   }
   connections_.erase(connection);
 }

@@ -1,5 +1,5 @@
 // ConnectionAcceptor: takes the connections of a socket and hands them to who
-// serves them.
+// serves them (frame_relay.h).
 //
 // Why not gRPC's own listener: in 1.51 it gives a socket up for ever once
 // accept fails, as it does where there are no descriptors left; and it neither
@@ -15,8 +15,8 @@
 //   - a socket whose file somebody removes is opened anew;
 //   - whether it hangs can be seen from outside (Probe).
 //
-// The end of a connection is seen on a second descriptor of the same socket:
-// both ends' shutdown raise it, however the server behind came to close it.
+// Who serves a connection holds its place among the bounds as long as that
+// lasts.
 //
 // Thread safety: a thread of its own; Stop from any other; Probe from one
 // other, which calls it no more once Stop is called.
@@ -42,19 +42,25 @@
 #include "server/rpc/connection_bounds.h"
 #include "server/rpc/connection_kind.h"
 #include "server/rpc/deafness_probe.h"
-#include "server/rpc/peer_users.h"
 #include "server/rpc/unix_socket.h"
 
 namespace wavetune {
+
+// One that has said what it speaks; nothing of that was read.
+struct AcceptedConnection {
+  FileDescriptor fd;  // Does not block.
+  ConnectionPeer peer;
+  Clock::Duration since{0};     // When it was accepted, by the steady time.
+  std::shared_ptr<void> place;  // To be let go, on any thread, when it ends.
+};
 
 class ConnectionAcceptor {
  public:
   struct Options {
     ConnectionBounds bounds;
-    PeerUsers* peers = nullptr;  // Hears whose each is. Outlives the acceptor.
-    // Takes a non-blocking connection, and closes it. Called from the
-    // acceptor's thread.
-    std::function<void(int fd, uid_t user)> serve;
+    // Takes a connection that is to be served. Called from the acceptor's
+    // thread.
+    std::function<void(AcceptedConnection connection)> serve;
     // Hears of refusals and trouble. Lines of one `kind` are repeats, whatever
     // text a peer has chosen.
     std::function<void(const std::string& kind, const std::string& text)> warn;
@@ -91,7 +97,6 @@ class ConnectionAcceptor {
   struct Connection {
     enum class State {
       kSilent,   // Has not said yet what it speaks.
-      kServed,   // Handed over: this is a second descriptor of it.
       kRefused,  // Was told why; not counted.
     };
     ConnectionPeer peer;
@@ -100,8 +105,11 @@ class ConnectionAcceptor {
   };
   using Connections = std::map<int, Connection>;
 
+  struct Counts;
+
   ConnectionAcceptor(ListeningSocket socket, Options options);
 
+  absl::Status Admit(const ConnectionPeer& peer);
   void Run();
   void AcceptSome();
   // Returns whether there may be more to accept.
@@ -122,7 +130,7 @@ class ConnectionAcceptor {
 
   const Options options_;
   ListeningSocket socket_;
-  ConnectionCounts counts_;
+  const std::shared_ptr<Counts> counts_;  // Places have a share in them.
   FileDescriptor epoll_;
   FileDescriptor wake_;
   FileDescriptor reserve_;  // Closed to make room for a refusal.

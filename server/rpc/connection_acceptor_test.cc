@@ -37,9 +37,9 @@ constexpr char kPreface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // What was handed over, and what was said.
 class Served {
  public:
-  void Take(int fd) {
+  void Take(AcceptedConnection connection) {
     std::lock_guard lock(mutex_);
-    fds_.emplace_back(fd);
+    connections_.push_back(std::move(connection));
     changed_.notify_all();
   }
   void Warn(const std::string& line) {
@@ -48,22 +48,24 @@ class Served {
     changed_.notify_all();
   }
   bool WaitForCount(size_t count) {
-    return Wait([&] { return fds_.size() >= count; });
+    return Wait([&] { return connections_.size() >= count; });
   }
   bool WaitForLog(const std::string& text) {
     return Wait([&] { return log_.find(text) != std::string::npos; });
   }
   size_t count() {
     std::lock_guard lock(mutex_);
-    return fds_.size();
+    return connections_.size();
   }
-  std::vector<FileDescriptor> TakeAll() {
+  // The newest; it stays open.
+  const AcceptedConnection& last() {
     std::lock_guard lock(mutex_);
-    return std::exchange(fds_, {});
+    return connections_.back();
   }
-  int last() {
+  // Ends the newest.
+  void EndLast() {
     std::lock_guard lock(mutex_);
-    return fds_.back().get();
+    connections_.back() = {};
   }
 
  private:
@@ -75,7 +77,7 @@ class Served {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<FileDescriptor> fds_;
+  std::vector<AcceptedConnection> connections_;
   std::string log_;
 };
 
@@ -83,15 +85,18 @@ class ConnectionAcceptorTest : public ::testing::Test {
  protected:
   void Start(ConnectionBounds bounds,
              std::chrono::milliseconds silence = std::chrono::minutes(10),
-             std::function<void(int, uid_t)> serve = nullptr) {
-    if (serve == nullptr) serve = [this](int fd, uid_t) { served_.Take(fd); };
+             std::function<void(AcceptedConnection)> serve = nullptr) {
+    if (serve == nullptr) {
+      serve = [this](AcceptedConnection connection) {
+        served_.Take(std::move(connection));
+      };
+    }
     auto socket = ListeningSocket::Listen(path_, 0600);
     ASSERT_TRUE(socket.ok()) << socket.status();
     auto acceptor = ConnectionAcceptor::Start(
         *std::move(socket),
         ConnectionAcceptor::Options{
             .bounds = bounds,
-            .peers = &peers_,
             .serve = std::move(serve),
             .warn = [this](const std::string&,
                            const std::string& line) { served_.Warn(line); },
@@ -137,7 +142,6 @@ class ConnectionAcceptorTest : public ::testing::Test {
 
   const TestFolder folder_;
   const std::string path_ = folder_ / "reader.sock";
-  PeerUsers peers_;
   Served served_;
   std::unique_ptr<ConnectionAcceptor> acceptor_;
 };
@@ -151,14 +155,13 @@ TEST_F(ConnectionAcceptorTest, HandsOverWhoSpeaksHttp2) {
   ASSERT_TRUE(served_.WaitForCount(1));
   // Nothing of it was taken.
   std::array<char, 64> bytes{};
-  EXPECT_EQ(::recv(served_.last(), bytes.data(), bytes.size(), 0),
+  const AcceptedConnection& served = served_.last();
+  EXPECT_EQ(::recv(served.fd.get(), bytes.data(), bytes.size(), 0),
             static_cast<ssize_t>(std::strlen(kPreface) + 4));
-  const auto peer = peers_.Find("fd:" + std::to_string(served_.last()));
-  ASSERT_TRUE(peer.has_value());
-  EXPECT_EQ(peer->user, ::geteuid());
-  EXPECT_GE(peer->since_us, before_us);
-  EXPECT_LE(peer->since_us, SystemClock().SteadyNow().count());
-  EXPECT_FALSE(peers_.Find("unix:/x").has_value());
+  EXPECT_EQ(served.peer.user, ::geteuid());
+  EXPECT_EQ(served.peer.process, ::getpid());
+  EXPECT_GE(served.since.count(), before_us);
+  EXPECT_LE(served.since, SystemClock().SteadyNow());
 }
 
 TEST_F(ConnectionAcceptorTest, ClosesWhatIsNotHttp2) {
@@ -198,25 +201,16 @@ TEST_F(ConnectionAcceptorTest, WhoIsRefusedIsToldWhy) {
   EXPECT_TRUE(served_.WaitForLog("is refused"));
 }
 
-TEST_F(ConnectionAcceptorTest, AnEndOnEitherSideMakesRoom) {
+TEST_F(ConnectionAcceptorTest, APlaceThatIsLetGoIsAnothers) {
   Start({.in_all = 1, .per_user = 1});
-  for (int i = 0; i < 4; ++i) {
-    FileDescriptor fd;
-    // The end of the one before is seen in a moment.
-    for (size_t before = served_.count(); served_.count() == before;) {
-      fd = Connect();
-      if (::send(fd.get(), kPreface, std::strlen(kPreface), MSG_NOSIGNAL) < 0)
-        continue;
-      pollfd refused{.fd = fd.get(), .events = POLLIN, .revents = 0};
-      while (served_.count() == before && ::poll(&refused, 1, 1) == 0) {
-      }
-    }
-    if (i % 2 == 0) {
-      fd.Close();
-    } else {
-      // What gRPC does before it closes: the second descriptor sees it.
-      ::shutdown(served_.last(), SHUT_RDWR);
-    }
+  // One place is kept for the daemon's user.
+  const FileDescriptor kept = ConnectAndGreet();
+  ASSERT_TRUE(served_.WaitForCount(1));
+  for (size_t count = 2; count < 6; ++count) {
+    const FileDescriptor fd = ConnectAndGreet();
+    ASSERT_TRUE(served_.WaitForCount(count));
+    EXPECT_THAT(ReadToTheEnd(Connect()), HasSubstr("the most that"));
+    served_.EndLast();
   }
 }
 
@@ -272,8 +266,8 @@ TEST_F(ConnectionAcceptorTest, AHandOverThatHangsIsNoticed) {
   std::promise<void> hangs;
   std::promise<void> end;
   Start({.in_all = 4, .per_user = 4}, std::chrono::minutes(10),
-        [&](int fd, uid_t) {
-          served_.Take(fd);
+        [&](AcceptedConnection connection) {
+          served_.Take(std::move(connection));
           hangs.set_value();
           end.get_future().wait();
         });
@@ -300,7 +294,7 @@ TEST_F(ConnectionAcceptorTest, StopLeavesWhatWasHandedOver) {
   ASSERT_TRUE(served_.WaitForCount(1));
   acceptor_->Stop();
   EXPECT_FALSE(std::filesystem::exists(path_));
-  EXPECT_EQ(::send(served_.last(), "x", 1, MSG_NOSIGNAL), 1);
+  EXPECT_EQ(::send(served_.last().fd.get(), "x", 1, MSG_NOSIGNAL), 1);
 }
 
 // The same over TCP.
@@ -314,8 +308,10 @@ class TcpConnectionAcceptorTest : public ConnectionAcceptorTest {
         *std::move(socket),
         ConnectionAcceptor::Options{
             .bounds = bounds,
-            .peers = &peers_,
-            .serve = [this](int fd, uid_t) { served_.Take(fd); },
+            .serve =
+                [this](AcceptedConnection connection) {
+                  served_.Take(std::move(connection));
+                },
             .warn = [this](const std::string&,
                            const std::string& line) { served_.Warn(line); },
             .give_up = [this](const std::string& line) { served_.Warn(line); },
@@ -336,14 +332,6 @@ class TcpConnectionAcceptorTest : public ConnectionAcceptorTest {
         << std::strerror(errno);
     return fd;
   }
-  // As gRPC names this end.
-  static std::string NameOf(const FileDescriptor& fd) {
-    sockaddr_in own{};
-    socklen_t size = sizeof(own);
-    EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size),
-              0);
-    return "ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port));
-  }
 
   std::string port_;
 };
@@ -357,23 +345,7 @@ TEST_F(TcpConnectionAcceptorTest, HandsOverWhoSpeaksTlsAndNobodyElse) {
   Say(tls, "\x16\x03\x01");
   EXPECT_TRUE(served_.WaitForCount(1));
   EXPECT_EQ(served_.count(), 1u);
-}
-
-TEST_F(TcpConnectionAcceptorTest, KnowsAnAddressAsLongAsItIsConnected) {
-  StartOnTcp({.in_all = 8, .per_user = 8});
-  FileDescriptor tls = ConnectTcp();
-  Say(tls, "\x16\x03\x01");
-  ASSERT_TRUE(served_.WaitForCount(1));
-  const std::string name = NameOf(tls);
-  EXPECT_TRUE(peers_.Find(name).has_value());
-  tls.Close();
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (peers_.Find(name).has_value() &&
-         std::chrono::steady_clock::now() < deadline) {
-    SystemClock().Sleep(std::chrono::milliseconds(1));
-  }
-  EXPECT_FALSE(peers_.Find(name).has_value());
+  EXPECT_EQ(served_.last().peer.address, "127.0.0.1");
 }
 
 TEST_F(TcpConnectionAcceptorTest, AnAddressHasNoMorePlacesThanItsOwn) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 
 namespace wavetune {
 namespace {
@@ -22,8 +21,8 @@ constexpr ConnectionBounds kTcp{1024, 256};
 // The store's files (RocksDB keeps at most 64 open), logs, kernel folders,
 // threads' own.
 constexpr uint64_t kDescriptorsForOthers = 256;
-// The connection, and the one that notices its end.
-constexpr uint64_t kDescriptorsPerConnection = 2;
+// The connection, and the pair between relay and gRPC.
+constexpr uint64_t kDescriptorsPerConnection = 3;
 
 ConnectionBounds Scaled(const ConnectionBounds& bounds, double factor) {
   const auto scale = [factor](size_t count) {
@@ -52,12 +51,7 @@ SocketBounds BoundsFor(uint64_t descriptors, bool over_tcp) {
 
 std::string ConnectionPeer::Text() const {
   if (address.empty()) return absl::StrCat("user ", user);
-  // Without the scheme and the port; gRPC escapes brackets.
-  const size_t begin = address.find(':') + 1;
-  return absl::StrCat(
-      "address ",
-      absl::StrReplaceAll(address.substr(begin, address.rfind(':') - begin),
-                          {{"%5B", ""}, {"%5D", ""}}));
+  return absl::StrCat("address ", address);
 }
 
 absl::Status ConnectionCounts::Admit(const ConnectionPeer& peer) {

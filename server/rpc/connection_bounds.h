@@ -1,6 +1,6 @@
 // ConnectionBounds: how many connections a socket takes, in all and per user.
 //
-// Why: every connection costs the daemon two descriptors and some 30 KiB, and
+// Why: every connection costs the daemon three descriptors and some 40 KiB, and
 // the reader socket is open to everybody. Without bounds any user can take all
 // descriptors, and then nobody else gets in.
 //
@@ -44,7 +44,7 @@ struct ConnectionPeer {
 
   uid_t user = 0;  // Over TCP a number for the address: its connections share.
   pid_t process = 0;    // 0 over TCP.
-  std::string address;  // Over TCP, as gRPC names it; empty on a unix socket.
+  std::string address;  // Over TCP, without the port; empty on a unix socket.
 };
 
 // Counts the connections of one socket.

@@ -16,7 +16,7 @@ const ConnectionPeer kBob{1001, 4, ""};
 
 TEST(ConnectionBoundsTest, AThousandWatchersOfOneUserFit) {
   EXPECT_GE(BoundsFor(1 << 16, true).reader.per_user, 1000U);
-  EXPECT_GE(BoundsFor(4096, false).reader.per_user, 800U);
+  EXPECT_GE(BoundsFor(4096, false).reader.per_user, 550U);
 }
 
 TEST(ConnectionBoundsTest, FewDescriptorsAreSharedAmongTheSockets) {
@@ -24,7 +24,7 @@ TEST(ConnectionBoundsTest, FewDescriptorsAreSharedAmongTheSockets) {
     const SocketBounds bounds = BoundsFor(descriptors, /*over_tcp=*/true);
     const size_t connections = bounds.reader.in_all + bounds.agent.in_all +
                                bounds.admin.in_all + bounds.tcp.in_all;
-    EXPECT_LT(2 * connections, descriptors) << descriptors;
+    EXPECT_LT(3 * connections, descriptors) << descriptors;
     EXPECT_GE(bounds.admin.in_all, 4U);
     EXPECT_GE(bounds.agent.in_all, 4U);
     EXPECT_GE(bounds.tcp.in_all, 4U);
@@ -48,10 +48,9 @@ TEST(ConnectionCountsTest, OneUserDoesNotTakeTheOthersPlaces) {
 
 TEST(ConnectionCountsTest, OverTcpAnAddressIsAUser) {
   ConnectionCounts counts({.in_all = 4, .per_user = 1}, kOwnUser);
-  const ConnectionPeer first{7, 0, "ipv4:192.0.2.1:5001"};
-  const ConnectionPeer second{7, 0, "ipv4:192.0.2.1:5002"};
-  EXPECT_TRUE(counts.Admit(first).ok());
-  EXPECT_THAT(std::string(counts.Admit(second).message()),
+  const ConnectionPeer peer{7, 0, "192.0.2.1"};
+  EXPECT_TRUE(counts.Admit(peer).ok());
+  EXPECT_THAT(std::string(counts.Admit(peer).message()),
               HasSubstr("address 192.0.2.1 has 1 connections, the most that "
                         "one address may have"));
 }

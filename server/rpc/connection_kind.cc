@@ -45,8 +45,7 @@ ConnectionPeer PeerAt(const sockaddr_in& address) {
   ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
   return {.user = ntohl(address.sin_addr.s_addr),
           .process = 0,
-          .address =
-              absl::StrCat("ipv4:", text.data(), ":", ntohs(address.sin_port))};
+          .address = text.data()};
 }
 
 // Those of one network of 64 bits count as one: a host has as many addresses
@@ -59,15 +58,13 @@ ConnectionPeer PeerAt(const sockaddr_in6& address) {
   const auto folded = static_cast<uid_t>(network ^ (network >> 32));
   return {.user = folded == 0 || folded == kNoAddress ? 1 : folded,
           .process = 0,
-          .address = absl::StrCat("ipv6:%5B", text.data(),
-                                  "%5D:", ntohs(address.sin6_port))};
+          .address = text.data()};
 }
 
 // An IPv4 address that came to an IPv6 socket.
 sockaddr_in Unmapped(const sockaddr_in6& address) {
   sockaddr_in plain{};
   plain.sin_family = AF_INET;
-  plain.sin_port = address.sin6_port;
   std::memcpy(&plain.sin_addr, &address.sin6_addr.s6_addr[12],
               sizeof(plain.sin_addr));
   return plain;

@@ -29,23 +29,30 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-absl::Status BadAddress(const std::string& address, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot listen on \"", address, "\": ", why,
-                   "; give HOST:PORT, for example 127.0.0.1:9477"));
+// An address, and what it was given by.
+struct Given {
+  const std::string& address;
+  absl::string_view option;
+};
+
+absl::Status BadAddress(const Given& given, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      given.option, ": cannot listen on \"", given.address, "\": ", why,
+      "; give HOST:PORT, for example 127.0.0.1:9477 or [::1]:9477"));
 }
 
 // Returns the addresses that "host:port" stands for.
-absl::StatusOr<Addresses> LookUp(const std::string& address) {
+absl::StatusOr<Addresses> LookUp(const Given& given) {
+  const std::string& address = given.address;
   const size_t colon = address.rfind(':');
   uint32_t port = 0;
   if (colon == std::string::npos ||
       !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
-    return BadAddress(address, "it has no port");
+    return BadAddress(given, "it has no port");
   }
   absl::string_view host(address.data(), colon);
   if (absl::ConsumePrefix(&host, "[") && !absl::ConsumeSuffix(&host, "]")) {
-    return BadAddress(address, "a bracket is missing");
+    return BadAddress(given, "a bracket is missing");
   }
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -55,19 +62,19 @@ absl::StatusOr<Addresses> LookUp(const std::string& address) {
   const int error =
       ::getaddrinfo(host.empty() ? nullptr : std::string(host).c_str(),
                     absl::StrCat(port).c_str(), &hints, &found);
-  if (error != 0) return BadAddress(address, ::gai_strerror(error));
+  if (error != 0) return BadAddress(given, ::gai_strerror(error));
   return Addresses(found);
 }
 
-absl::Status CannotListen(const std::string& address, int error) {
-  const std::string text =
-      absl::StrCat("cannot listen on ", address, ": ", std::strerror(error));
+absl::Status CannotListen(const Given& given, int error) {
+  const std::string text = absl::StrCat("cannot listen on ", given.address,
+                                        ": ", std::strerror(error));
   if (OutOfDescriptors(error)) {
     return absl::ResourceExhaustedError(absl::StrCat(text, kMoreDescriptors));
   }
   if (error == EADDRINUSE) {
     return absl::AlreadyExistsError(absl::StrCat(
-        text, ": stop what listens there, or choose another --listen-tcp"));
+        text, ": stop what listens there, or choose another ", given.option));
   }
   if (error == EACCES) {
     return absl::PermissionDeniedError(
@@ -96,22 +103,25 @@ std::string AddressOf(int fd) {
 
 }  // namespace
 
-absl::Status CheckTcpAddress(const std::string& address) {
-  return LookUp(address).status();
+absl::Status CheckTcpAddress(const std::string& address,
+                             absl::string_view option) {
+  return LookUp({address, option}).status();
 }
 
-absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address) {
-  ASSIGN_OR_RETURN(const Addresses addresses, LookUp(address));
+absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address,
+                                            absl::string_view option) {
+  const Given given = {address, option};
+  ASSIGN_OR_RETURN(const Addresses addresses, LookUp(given));
   FileDescriptor fd(::socket(addresses->ai_family,
                              SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return CannotListen(address, errno);
+  if (!fd.valid()) return CannotListen(given, errno);
   // A daemon that is started anew does not wait for connections of the one
   // before. Cannot fail.
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (::bind(fd.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
       ::listen(fd.get(), kTcpBacklog) != 0) {
-    return CannotListen(address, errno);
+    return CannotListen(given, errno);
   }
   std::string name = AddressOf(fd.get());
   return ListeningSocket::WithoutFile(std::move(fd), std::move(name));

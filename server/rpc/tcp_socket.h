@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "server/rpc/unix_socket.h"
 
 namespace wavetune {
@@ -19,11 +20,14 @@ namespace wavetune {
 // something else and for a name without an address; ALREADY_EXISTS where
 // somebody listens there; PERMISSION_DENIED; RESOURCE_EXHAUSTED without
 // descriptors. Each says what to do. Cost: may ask a name server.
-absl::StatusOr<ListeningSocket> ListenOnTcp(const std::string& address);
+// `option` is what the address was given by, for people.
+absl::StatusOr<ListeningSocket> ListenOnTcp(
+    const std::string& address, absl::string_view option = "--listen-tcp");
 
 // Returns whether an address can be listened on, as far as that shows without
 // doing so. Errors: INVALID_ARGUMENT, as ListenOnTcp. Cost: as there.
-absl::Status CheckTcpAddress(const std::string& address);
+absl::Status CheckTcpAddress(const std::string& address,
+                             absl::string_view option = "--listen-tcp");
 
 }  // namespace wavetune
 

@@ -65,6 +65,13 @@ absl::Status CheckSocketPath(const std::string& path) {
                      sizeof(sockaddr_un::sun_path) - 1,
                      " characters: choose another --socket-dir"));
   }
+  // gRPC takes a target for a URI, and a list of endpoints is cut at commas.
+  if (const size_t at = path.find_first_of("#?%,"); at != path.npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("socket path \"", path, "\" has a '", path.substr(at, 1),
+                     "', with which no client reaches it: choose another "
+                     "--socket-dir, without any of # ? % and comma"));
+  }
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) {
     if (errno == ENOENT) return absl::OkStatus();

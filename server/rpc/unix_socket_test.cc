@@ -40,6 +40,18 @@ TEST(UnixSocketTest, MakesTheFolder) {
   EXPECT_TRUE(std::filesystem::is_directory(folder / "a/b"));
 }
 
+TEST(UnixSocketTest, RefusesAFolderThatNoClientReaches) {
+  const TestFolder folder;
+  for (const char* name : {"a#b", "a%20b", "a?b", "a,b"}) {
+    const absl::Status status =
+        PrepareSocketPath(folder / name + "/reader.sock");
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("--socket-dir"));
+    EXPECT_FALSE(std::filesystem::exists(folder / name));
+  }
+  EXPECT_TRUE(PrepareSocketPath(folder / "a b\u00e4/reader.sock").ok());
+}
+
 TEST(UnixSocketTest, ReplacesTheSocketOfADeadDaemon) {
   const TestFolder folder;
   const std::string path = folder / "reader.sock";

@@ -5,13 +5,16 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/status_macros.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/impl/server_builder_option.h"
 #include "grpcpp/impl/server_builder_plugin.h"
 #include "grpcpp/resource_quota.h"
+#include "grpcpp/server_builder.h"
 #include "grpcpp/server_posix.h"
+#include "server/rpc/frame_gate.h"
 
 namespace wavetune {
 namespace {
@@ -19,10 +22,6 @@ namespace {
 // Connections without a call are closed after this: clients of ours hold a
 // watch, and connect anew in a moment where they do not.
 constexpr std::chrono::minutes kMostIdle{5};
-// Calls at once on one connection; more wait at the client.
-constexpr int kMostStreams = 128;
-// How long a handshake may take: a peer that stalls holds a connection.
-constexpr std::chrono::seconds kHandshake{10};
 // How old a connection with a certificate gets: then it takes no new calls, and
 // the client shows its certificate anew. Calls that run are not ended.
 constexpr std::chrono::hours kMostAge{1};
@@ -51,16 +50,13 @@ int Milliseconds(std::chrono::milliseconds time) {
   return static_cast<int>(time.count());
 }
 
-using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
-
 // How often clients may ask for a sign of life: ours do every 30 s.
 constexpr std::chrono::seconds kLeastPings{10};
 
-// Has `builder` take connections that Serve hands over to it, and notice peers
-// that are gone without a word.
-std::unique_ptr<Acceptor> AcceptWith(
-    const std::shared_ptr<grpc::ServerCredentials>& credentials,
-    std::chrono::milliseconds ping_after, grpc::ServerBuilder* builder) {
+// Has a server notice peers that are gone without a word, and its connections
+// be made anew.
+void ServeOverNetwork(std::chrono::milliseconds ping_after,
+                      grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(ping_after));
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
@@ -69,13 +65,8 @@ std::unique_ptr<Acceptor> AcceptWith(
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
       Milliseconds(kLeastPings));
-  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                              Milliseconds(kHandshake));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
                               Milliseconds(kMostAge));
-  return builder->experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      credentials);
 }
 
 }  // namespace
@@ -93,13 +84,16 @@ UserServers::UserServers(size_t servers)
     : places_(servers, ::geteuid()), entries_(servers) {}
 
 UserServers::~UserServers() {
+  for (const Entry& entry : entries_) {
+    if (entry.relay != nullptr) entry.relay->StopServing();
+  }
   // Services outlive their server.
   for (Entry& entry : entries_) entry.server.reset();
 }
 
 absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     const Options& options, const MakeServices& make_services,
-    const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+    const FrameRelay::Options& relay) {
   std::unique_ptr<UserServers> servers(new UserServers(options.servers));
   for (Entry& entry : servers->entries_) {
     entry.services = make_services();
@@ -111,14 +105,14 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     builder.SetResourceQuota(quota);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                                Milliseconds(kMostIdle));
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+    // Counted by the relay, too: here it takes the peer's word that it heard.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                               static_cast<int>(FrameGate::kMostCalls));
     builder.SetOption(std::make_unique<Reflection>(options.reflection));
     for (const auto& service : entry.services) {
       builder.RegisterService(service.get());
     }
-    if (credentials != nullptr) {
-      entry.acceptor = AcceptWith(credentials, options.ping_after, &builder);
-    }
+    if (relay.access != nullptr) ServeOverNetwork(options.ping_after, &builder);
     entry.server = builder.BuildAndStart();
     if (entry.server == nullptr) {
       return absl::InternalError("gRPC starts no server: see the log");
@@ -128,19 +122,23 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     if (auto* health = entry.server->GetHealthCheckService()) {
       health->SetServingStatus("", false);
     }
+    FrameRelay::Options own = relay;
+    own.serve = [server = entry.server.get()](int fd) {
+      grpc::AddInsecureChannelFromFd(server, fd);
+    };
+    ASSIGN_OR_RETURN(entry.relay, FrameRelay::Start(std::move(own)));
   }
   return servers;
 }
 
-void UserServers::Serve(int fd, uid_t user) {
-  const Entry& entry = entries_[places_.Of(user)];
-  if (entry.acceptor == nullptr) {
-    grpc::AddInsecureChannelFromFd(entry.server.get(), fd);
-    return;
-  }
-  Acceptor::NewConnectionParameters connection;
-  connection.fd = fd;
-  entry.acceptor->HandleNewConnection(&connection);
+void UserServers::Serve(AcceptedConnection connection) {
+  const size_t place = places_.Of(connection.peer.user);
+  entries_[place].relay->Add(std::move(connection));
+}
+
+absl::Status UserServers::Probe() {
+  for (const Entry& entry : entries_) RETURN_IF_ERROR(entry.relay->Probe());
+  return absl::OkStatus();
 }
 
 void UserServers::SetServing(const std::string& service, bool serving) {
@@ -160,6 +158,7 @@ void UserServers::SetNothingServing() {
 }
 
 void UserServers::Shutdown(std::chrono::system_clock::time_point deadline) {
+  for (const Entry& entry : entries_) entry.relay->StopServing();
   for (const Entry& entry : entries_) entry.server->Shutdown(deadline);
 }
 

@@ -6,8 +6,12 @@
 // the server, whoever caused it. So each user with connections has a server and
 // a quota of their own; with more users than servers some share one.
 //
-//   ASSIGN_OR_RETURN(auto servers, UserServers::Start(options, make_services));
-//   servers->Serve(fd, user);
+// In front of each is a relay of its own, so that gRPC reads no byte of a peer
+// (frame_gate.h), and users do not wait for each other there either.
+//
+//   ASSIGN_OR_RETURN(auto servers,
+//                    UserServers::Start(options, make_services, relay));
+//   servers->Serve(std::move(connection));
 //
 // Thread safety: Serve from one thread; the rest from another. Includes gRPC.
 #ifndef WAVETUNE_SERVER_RPC_USER_SERVERS_H_
@@ -23,10 +27,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
-#include "grpcpp/server_builder.h"
+#include "server/rpc/connection_acceptor.h"
+#include "server/rpc/frame_relay.h"
 #include "server/rpc/services.h"
 
 namespace wavetune {
@@ -64,18 +69,20 @@ class UserServers {
   };
   using MakeServices = std::function<Services()>;
 
-  // Starts the servers, each with services of its own; grpc.health.v1 answers
-  // that none serves, until SetServing. With `credentials`
-  // connections begin with their handshake, and are to be made anew now and
-  // then; without, they are taken as they are. Errors: INTERNAL where gRPC
-  // starts none.
+  // Starts the servers, each with services of its own, and their relays, all
+  // by `relay` but for `serve`; grpc.health.v1 answers that none serves, until
+  // SetServing. Over TLS connections are to be made anew now and then. Errors:
+  // INTERNAL where gRPC starts none; as FrameRelay::Start.
   static absl::StatusOr<std::unique_ptr<UserServers>> Start(
       const Options& options, const MakeServices& make_services,
-      const std::shared_ptr<grpc::ServerCredentials>& credentials = nullptr);
+      const FrameRelay::Options& relay);
   ~UserServers();
 
-  // Takes a non-blocking connection of a user.
-  void Serve(int fd, uid_t user);
+  // Takes a connection of a user.
+  void Serve(AcceptedConnection connection);
+
+  // Errors: as FrameRelay::Probe, of any of them.
+  absl::Status Probe();
 
   // What grpc.health.v1 answers for `service`, or for all.
   void SetServing(const std::string& service, bool serving);
@@ -88,9 +95,9 @@ class UserServers {
  private:
   struct Entry {
     Services services;
+    // Ends after the server, whose last words it passes on.
+    std::unique_ptr<FrameRelay> relay;
     std::unique_ptr<grpc::Server> server;
-    // Takes connections where there are credentials.
-    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
   };
 
   explicit UserServers(size_t servers);

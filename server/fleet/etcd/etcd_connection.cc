@@ -196,6 +196,8 @@ std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
     // A watch that nothing happens to is pinged for ever.
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+    // As etcd's own client: http_proxy is for the web.
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     const std::string& endpoint = options_.endpoints[endpoint_];
     stubs_ = std::make_shared<EtcdStubs>(
         endpoint, grpc::CreateCustomChannel(endpoint, credentials_, arguments));

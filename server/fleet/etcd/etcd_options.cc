@@ -22,10 +22,24 @@ absl::Status CheckEtcdEndpoint(absl::string_view endpoint) {
                      "' is no host:port, as etcd://10.0.0.1:2379; an IPv6 "
                      "address is written in brackets"));
   }
+  const absl::string_view host = endpoint.substr(0, colon);
+  const bool brackets =
+      absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (absl::StrContains(host, ":") && !brackets) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", endpoint, "' has an IPv6 address without brackets: write [", host,
+        "]", endpoint.substr(colon)));
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<EtcdOptions> ParseEtcdUrl(absl::string_view url) {
+  // What is before it may be a password: it is not repeated.
+  if (absl::StrContains(url, "@")) {
+    return absl::InvalidArgumentError(
+        "--fleet has a '@': a user and a password have no place in it, where "
+        "everybody reads them: give --fleet-user and --fleet-password-file");
+  }
   EtcdOptions options;
   absl::string_view rest = url;
   if (absl::ConsumePrefix(&rest, "etcds://")) {

@@ -414,5 +414,22 @@ TEST(EtcdOptionsTest, ReadsUrls) {
   }
 }
 
+TEST(EtcdOptionsTest, APasswordInAUrlIsRefusedAndNotRepeated) {
+  for (const char* const url : {"etcd://me:secret@a:1", "etcds://me:secret@a:1",
+                                "me:secret@a", "etcds://a:1,me:secret@b:1/x"}) {
+    const absl::Status refused = ParseEtcdUrl(url).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << url;
+    EXPECT_THAT(std::string(refused.message()),
+                ::testing::AllOf(HasSubstr("--fleet-user"),
+                                 ::testing::Not(HasSubstr("secret"))));
+  }
+}
+
+TEST(EtcdOptionsTest, AnIpv6AddressWithoutBracketsIsToldHowToBeWritten) {
+  const absl::Status refused = ParseEtcdUrl("etcd://::1:2379").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("write [::1]:2379"));
+}
+
 }  // namespace
 }  // namespace wavetune::testing
