@@ -253,6 +253,13 @@ TEST(NvrtcTest, KeepsTheErrorsOfALog) {
   EXPECT_EQ(UsefulLines("ptxas error   : too much shared data\n"),
             "ptxas error   : too much shared data");
   EXPECT_LT(UsefulLines(std::string(100000, 'x')).size(), 4010u);
+  EXPECT_THAT(WithAdvice("a.cu(1): catastrophic error: cannot open source file "
+                         "\"cuda_bf16.h\""),
+              HasSubstr("compile_options: \"-I/usr/local/cuda/include\""));
+  EXPECT_THAT(
+      WithAdvice("a.cu(3): error: identifier \"INFINITY\" is undefined"),
+      HasSubstr("__int_as_float(0x7f800000)"));
+  EXPECT_EQ(WithAdvice("a.cu(3): error: no"), "a.cu(3): error: no");
 }
 
 // A GPU ("GPU-1", handle 1) with one partition ("MIG-1", handle 2).

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "profiler_agent/cuda/shared_library.h"
+#include "profiler_agent/measure/source_includes.h"
 
 namespace wavetune {
 namespace {
@@ -49,6 +50,11 @@ bool IsError(absl::string_view line) {
          absl::StartsWith(line, "nvrtc: error");
 }
 
+// What a first CUDA source runs into: NVRTC has no headers of its own.
+constexpr absl::string_view kNoHeaders =
+    "NVRTC finds no headers: give the toolkit's by compile_options: "
+    "\"-I/usr/local/cuda/include\", or write out what is needed";
+
 std::string Shortened(std::string text) {
   if (text.size() > kMaxLogBytes) {
     text.resize(kMaxLogBytes);
@@ -73,6 +79,19 @@ std::string UsefulLines(absl::string_view log) {
   }
   return Shortened(useful.empty() ? std::string(absl::StripAsciiWhitespace(log))
                                   : absl::StrJoin(useful, "\n"));
+}
+
+std::string WithAdvice(std::string log) {
+  if (absl::StrContains(log, "cannot open source file")) {
+    absl::StrAppend(&log, "\n", kNoHeaders,
+                    " (of a bfloat16 the bits: __float_as_uint(x) >> 16)");
+  } else if (absl::StrContains(log, "\"INFINITY\" is undefined") ||
+             absl::StrContains(log, "\"NAN\" is undefined")) {
+    absl::StrAppend(&log, "\n", kNoHeaders,
+                    " (__int_as_float(0x7f800000) is infinity, "
+                    "__int_as_float(0x7fc00000) NaN)");
+  }
+  return log;
 }
 
 absl::StatusOr<const Nvrtc*> Nvrtc::Load() {
@@ -146,6 +165,7 @@ absl::StatusOr<std::string> Nvrtc::Compile(
         "' was not sent with the kernel; list it in the manifest and put it ",
         "into the kernel's folder"));
   }
+  RETURN_IF_ERROR(CheckIncludes(source.files, source.name));
   std::vector<const char*> names;
   std::vector<const char*> contents;
   for (const auto& [name, content] : source.files) {
@@ -174,8 +194,8 @@ absl::StatusOr<std::string> Nvrtc::CompileProgram(
     const absl::Status status = Check(code, "compiling");
     return absl::Status(status.code(),
                         absl::StrCat(status.message(), " with options '",
-                                     absl::StrJoin(options, " "),
-                                     "': ", UsefulLines(Log(program))));
+                                     absl::StrJoin(options, " "), "': ",
+                                     WithAdvice(UsefulLines(Log(program)))));
   }
   size_t size = 0;
   RETURN_IF_ERROR(Check(nvrtc_.nvrtcGetCUBINSize(program, &size),

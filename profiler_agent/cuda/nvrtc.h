@@ -84,6 +84,10 @@ class Nvrtc {
 // tests.
 std::string UsefulLines(absl::string_view log);
 
+// Returns such lines, and what to do where they say that a header, or what one
+// defines, is missing. Pure; exposed for tests.
+std::string WithAdvice(std::string log);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_PROFILER_AGENT_CUDA_NVRTC_H_

@@ -169,6 +169,15 @@ TEST(OpenClSourceTest, PutsIncludedFilesInOnce) {
             "end\n");
 }
 
+TEST(OpenClSourceTest, WhatIsNotTheKernelsOwnIsNotIncluded) {
+  for (const char* line :
+       {"#include \"/etc/passwd\"", "#include \"../b.h\"", "#include \"b.h\"",
+        "# include /* */ \"a.cl\" // Not read as a line."}) {
+    const absl::Status status = ExpandSource({{"a.cl", line}}, "a.cl").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << line;
+  }
+}
+
 TEST(OpenClSourceTest, NamesTheFileThatIsMissing) {
   const absl::Status status = ExpandSource({}, "gone.cl").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "profiler_agent/measure/compile_options.h"
+#include "profiler_agent/measure/source_includes.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
 
 namespace wavetune {
@@ -56,6 +57,7 @@ absl::StatusOr<std::string> ExpandSource(
   std::set<std::string> done;
   std::string out;
   Expand(files, name, done, out);
+  if (absl::Status left = CheckNoIncludes(out); !left.ok()) return left;
   return out;
 }
 

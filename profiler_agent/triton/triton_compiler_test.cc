@@ -2,6 +2,8 @@
 // where there is no Triton; needs no GPU.
 #include "profiler_agent/triton/triton_compiler.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -242,6 +244,44 @@ TEST_F(TritonCompilerTest, AProcessThatSomebodyKillsIsNoFaultOfTheCandidate) {
   EXPECT_TRUE(next.ok()) << next.status();
 }
 
+TEST_F(TritonCompilerTest, WhatASourceStartsEndsWithItsCompiler) {
+  const fs::path pids =
+      fs::path(::testing::TempDir()) / absl::StrCat("pids.", getpid());
+  ASSERT_TRUE(LoadWith(absl::StrCat("import os, time\n"
+                                    "if os.fork() == 0:\n"
+                                    "    os.setsid()\n"
+                                    "    with open('",
+                                    pids.string(),
+                                    "', 'w') as file:\n"
+                                    "        file.write(str(os.getpid()))\n"
+                                    "    time.sleep(600)\n"
+                                    "while not os.path.exists('",
+                                    pids.string(),
+                                    "'):\n"
+                                    "    time.sleep(0.01)\n"))
+                  .ok());
+  EXPECT_TRUE(compiler_->Compile(kSmall, "DDDDD").ok());
+  pid_t left = 0;
+  std::ifstream(pids) >> left;
+  fs::remove(pids);
+  ASSERT_GT(left, 0);
+  EXPECT_EQ(kill(left, 0), 0);
+  compiler_.reset();
+  EXPECT_NE(kill(left, 0), 0);
+}
+
+TEST_F(TritonCompilerTest, ASourceDoesNotSeeWhatTheAgentWasGiven) {
+  setenv("WAVETUNE_TLS_KEY", "a secret", 1);
+  setenv("TRITON_INTERPRET", "1", 1);
+  const absl::Status loaded =
+      LoadWith("import os; assert 'WAVETUNE_TLS_KEY' not in os.environ");
+  EXPECT_TRUE(loaded.ok()) << loaded;
+  const bool compiled = loaded.ok() && compiler_->Compile(kSmall, "DDDDD").ok();
+  EXPECT_TRUE(compiled);
+  unsetenv("WAVETUNE_TLS_KEY");
+  unsetenv("TRITON_INTERPRET");
+}
+
 // What a kernel's Python may do without harm.
 class HarmlessPythonTest : public TritonCompilerTest,
                            public ::testing::WithParamInterface<const char*> {};
@@ -374,12 +414,24 @@ TEST_F(TritonCompilerTest, AnotherTritonThanTheAgentSawAsksForAReload) {
                     HasSubstr("reload the agent")));
 }
 
-// The script's own functions; needs Python alone.
-TEST(TritonServerTest, ReadsWhatPtxasSays) {
+// Runs code behind the script's own functions, with Python alone; returns how
+// it ended.
+int RunAfterServer(const std::string& code) {
   std::string script(triton_scripts::kServer);
-  ASSERT_TRUE(absl::EndsWith(script, "\nmain()\n"));
+  EXPECT_TRUE(absl::EndsWith(script, "\nmain()\n"));
   script.resize(script.size() - std::string("main()\n").size());
-  absl::StrAppend(&script, R"(
+  const fs::path folder =
+      fs::path(::testing::TempDir()) / absl::StrCat("server.", getpid());
+  const std::string file = folder.string() + ".py";
+  std::ofstream(file) << script << code;
+  const int status =
+      std::system(absl::StrCat("python3 ", file, " ", folder.string()).c_str());
+  fs::remove(file);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(TritonServerTest, ReadsWhatPtxasSays) {
+  EXPECT_EQ(RunAfterServer(R"(
 log = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'f' for 'sm_90a'
 ptxas info    : Function properties for f
@@ -392,14 +444,40 @@ assert spilled_bytes("0 bytes spill stores, 0 bytes spill loads") == 0
 assert serialised_wgmma("ptxas info    : Used 32 registers") == ""
 assert literal("0x10") == 16 and literal("2.5") == 2.5 and literal("fp8") == "fp8"
 assert literal("true") is True and literal("False") is False
-)");
-  const fs::path file =
-      fs::path(::testing::TempDir()) / absl::StrCat("server.", getpid(), ".py");
-  std::ofstream(file) << script;
-  EXPECT_EQ(
-      std::system(absl::StrCat("python3 ", file.string(), " scratch").c_str()),
-      0);
-  fs::remove(file);
+)"),
+            0);
+}
+
+// Also where that has made a session of its own, and forked again.
+TEST(TritonServerTest, EndsWhatTheCompilerLeavesRunning) {
+  const std::string pids =
+      (fs::path(::testing::TempDir()) / absl::StrCat("left.", getpid()))
+          .string();
+  EXPECT_EQ(RunAfterServer(absl::StrCat("PIDS = '", pids, "'\n", R"(
+def left() -> list:
+    with open(PIDS, "a+", encoding="ascii") as file:
+        file.seek(0)
+        return file.read().split()
+
+keep()
+if os.fork() == 0:
+    os.setsid()
+    os.fork()
+    if os.fork() == 0:
+        os.setsid()
+    with open(PIDS, "a", encoding="ascii") as file:
+        file.write(f"{os.getpid()} ")
+    time.sleep(600)
+while len(left()) < 4:
+    time.sleep(0.01)
+os._exit(3)
+)")),
+            3);
+  std::ifstream left(pids);
+  int count = 0;
+  for (pid_t pid = 0; left >> pid; ++count) EXPECT_NE(kill(pid, 0), 0) << pid;
+  EXPECT_EQ(count, 4);
+  fs::remove(pids);
 }
 
 TEST_F(TritonCompilerTest, LeavesNoFilesBehind) {

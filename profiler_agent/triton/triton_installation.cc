@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "profiler_agent/triton/triton_process.h"
 #include "profiler_agent/triton/triton_scripts.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/piped_process.h"
@@ -32,10 +33,11 @@ constexpr int kOldestMinor = 6;
 constexpr int kFirstOfBlackwell = 100;
 
 absl::StatusOr<TritonInstallation> AskForTriton(const std::string& python) {
+  const std::vector<std::string> environment = TritonEnvironment();
   ASSIGN_OR_RETURN(
       const std::unique_ptr<PipedProcess> process,
       PipedProcess::Start({python, "-c", std::string(triton_scripts::kProbe)},
-                          "python"));
+                          "python", &environment));
   const absl::StatusOr<std::string> frame =
       ReadFrame(process->output(), SystemClock().SteadyNow() + kProbeTimeout);
   if (absl::IsOutOfRange(frame.status())) return process->Died();

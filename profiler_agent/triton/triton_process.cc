@@ -91,12 +91,39 @@ void RemoveScratch(const std::string& folder) {
 
 }  // namespace
 
+std::vector<std::string> TritonEnvironment() {
+  // What Python and Triton need to be found and to run, and nothing that
+  // changes machine code, but which ptxas compiles: that is a part of the
+  // compiler's name. What else the agent was given (a key, a password) is not a
+  // kernel's business.
+  constexpr const char* kKept[] = {"PATH",
+                                   "LD_LIBRARY_PATH",
+                                   "HOME",
+                                   "TMPDIR",
+                                   "LANG",
+                                   "LC_ALL",
+                                   "LC_CTYPE",
+                                   "TZ",
+                                   "PYTHONHOME",
+                                   "PYTHONPATH",
+                                   "TRITON_PTXAS_PATH",
+                                   "TRITON_PTXAS_BLACKWELL_PATH"};
+  std::vector<std::string> variables;
+  for (const char* const name : kKept) {
+    if (const char* const value = getenv(name)) {
+      variables.push_back(absl::StrCat(name, "=", value));
+    }
+  }
+  return variables;
+}
+
 absl::StatusOr<std::unique_ptr<TritonProcess>> TritonProcess::Start(
     const std::string& python) {
   ASSIGN_OR_RETURN(std::string scratch, MakeScratch());
+  const std::vector<std::string> environment = TritonEnvironment();
   absl::StatusOr<std::unique_ptr<PipedProcess>> process = PipedProcess::Start(
       {python, "-c", std::string(triton_scripts::kServer), scratch},
-      "Triton compiler");
+      "Triton compiler", &environment);
   if (!process.ok()) {
     RemoveScratch(scratch);
     return process.status();
@@ -110,7 +137,7 @@ TritonProcess::TritonProcess(std::string scratch,
     : scratch_(std::move(scratch)), process_(std::move(process)) {}
 
 TritonProcess::~TritonProcess() {
-  if (process_->running()) process_->Kill();
+  if (process_->running()) process_->End();
   RemoveScratch(scratch_);
 }
 
@@ -127,7 +154,7 @@ absl::StatusOr<Json> TritonProcess::Call(const Json& request,
       status.ok() ? ReadFrame(process_->output(), deadline)
                   : absl::StatusOr<std::string>(std::move(status));
   if (absl::IsDeadlineExceeded(frame.status())) {
-    process_->Kill();
+    process_->End();
     return absl::DeadlineExceededError(absl::StrCat(
         "no answer within ", static_cast<double>(timeout.count()) / 1000,
         " s; the Triton compiler was killed"));
@@ -140,7 +167,7 @@ absl::StatusOr<Json> TritonProcess::Call(const Json& request,
       frame.ok() ? Json::parse(*frame, nullptr, /*allow_exceptions=*/false)
                  : Json(Json::value_t::discarded);
   if (!answer.is_object()) {
-    process_->Kill();
+    process_->End();
     return absl::DataLossError(
         "the Triton compiler does not speak the protocol");
   }

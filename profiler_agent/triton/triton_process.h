@@ -1,7 +1,8 @@
 // TritonProcess: the Python process that compiles one kernel.
 //
-// It runs triton_server.py in a scratch folder of its own, and ends with this
-// object, or with the thread that started it.
+// It runs triton_server.py in a scratch folder and an environment of its own,
+// and ends with this object, or with the thread that started it. So does all
+// that the kernel's Python started.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +19,9 @@
 #include "profiler_agent/worker/piped_process.h"
 
 namespace wavetune {
+
+// Returns the variables, as "NAME=value", that Python gets of this process's.
+std::vector<std::string> TritonEnvironment();
 
 class TritonProcess {
  public:

@@ -14,7 +14,8 @@ profiler_agent/triton/triton_process.h is the other end. Requests are
 
 or the answer is {"error": TEXT}, and the process goes on. What the kernel's Python does (prints,
 threads, another working directory, exits) must not get between the frames: they have descriptors
-of their own, and all paths are absolute.
+of their own, and all paths are absolute. What it leaves running ends with the process. The
+environment is what the other end gives (triton_process.cc).
 """
 
 import base64
@@ -26,22 +27,24 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import struct
 import sys
 import sysconfig
+import time
 import traceback
 
 SCRATCH = sys.argv[1]
 SOURCES = os.path.join(SCRATCH, "sources")
 PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+# How long what a source left running is ended for: somebody waits.
+ENDING_S = 1.0
 MAX_ERROR_BYTES = 3000
 # Columns of tensor memory (compute capability 10.x): Triton checks them where it launches, only.
 MAX_TENSOR_MEMORY = 512
-# Which ptxas compiles is part of the compiler's name; the rest would be no part of a fingerprint.
-KEPT_VARIABLES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
-DROPPED_PREFIXES = ("TRITON_", "MLIR_", "LLVM_", "PTXAS_", "DISABLE_", "NVPTX_", "PROTON_")
 
 
 class Refused(Exception):
@@ -71,13 +74,78 @@ class Pipe:
         self._output.flush()
 
 
-def isolate() -> None:
-    """Ends with the starter; drops what of the environment would change machine code."""
+class Ended(BaseException):
+    """Whoever started this process is gone, or wants no more of it."""
+
+
+def set_process(option: int, value: int) -> None:
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    for name in list(os.environ):
-        if name.startswith(DROPPED_PREFIXES) and name not in KEPT_VARIABLES:
-            del os.environ[name]
+        ctypes.CDLL(None).prctl(option, value)
+
+
+def children() -> list:
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def end_children() -> None:
+    """Kills what is left. What a child leaves behind becomes this process's child."""
+    until = time.monotonic() + ENDING_S
+    while time.monotonic() < until:
+        for child in children():
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.002)
+
+
+def end_as(status: int) -> None:
+    """Ends this process as another one ended."""
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
+
+
+def keep() -> None:
+    """Returns in a child, which compiles. This process ends with it, or with who started both, and
+    then ends all that the kernel's Python left running, in whatever session."""
+
+    def end(*_) -> None:
+        raise Ended
+
+    set_process(PR_SET_CHILD_SUBREAPER, 1)
+    signal.signal(signal.SIGTERM, end)
+    status = 1 << 8
+    try:
+        set_process(PR_SET_PDEATHSIG, signal.SIGTERM)
+        compiler = os.fork()
+        if compiler == 0:
+            set_process(PR_SET_CHILD_SUBREAPER, 0)
+            set_process(PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            return
+        os.close(0)
+        os.close(1)  # Or nobody would see that the compiler is gone.
+        ended = 0
+        while ended != compiler:
+            ended, status = os.wait()
+    except Ended:
+        pass
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    end_children()
+    shutil.rmtree(SCRATCH, ignore_errors=True)
+    end_as(status)
+
+
+def isolate() -> None:
     os.environ["TRITON_CACHE_DIR"] = os.path.join(SCRATCH, "cache")
     os.environ["TRITON_DUMP_PTXAS_LOG"] = "1"
     os.environ["TMPDIR"] = os.path.join(SCRATCH, "tmp")
@@ -366,6 +434,7 @@ def answer(kernel, request: dict):
 
 
 def main() -> None:
+    keep()
     pipe = Pipe()
     isolate()
     kernel = None
@@ -377,7 +446,6 @@ def main() -> None:
         except BaseException as error:
             said = {"error": describe(error)}
         pipe.write(said)
-    shutil.rmtree(SCRATCH, ignore_errors=True)
     os._exit(0)  # Threads of the kernel's Python are not waited for.
 
 

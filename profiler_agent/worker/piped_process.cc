@@ -45,15 +45,24 @@ void SetNonBlocking(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+// Returns the texts as execve takes them; points into them.
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) {
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 // Starts `command` with the pipes' ends as descriptors 0, 1 and 2; returns an
 // errno.
-int Spawn(const std::vector<std::string>& command, const Pipe& in,
+int Spawn(const std::vector<std::string>& command,
+          const std::vector<std::string>* environment, const Pipe& in,
           const Pipe& out, const Pipe& err, pid_t* pid) {
-  std::vector<char*> arguments;
-  for (const std::string& argument : command) {
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  }
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = Pointers(command);
+  std::vector<char*> variables;
+  if (environment != nullptr) variables = Pointers(*environment);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -74,8 +83,9 @@ int Spawn(const std::vector<std::string>& command, const Pipe& in,
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF |
                                             POSIX_SPAWN_SETPGROUP);
-  const int error = posix_spawnp(pid, arguments[0], &actions, &attributes,
-                                 arguments.data(), environ);
+  const int error =
+      posix_spawnp(pid, arguments[0], &actions, &attributes, arguments.data(),
+                   environment == nullptr ? environ : variables.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -90,7 +100,8 @@ std::string SignalName(int signal) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PipedProcess>> PipedProcess::Start(
-    const std::vector<std::string>& command, const std::string& role) {
+    const std::vector<std::string>& command, const std::string& role,
+    const std::vector<std::string>* environment) {
   std::signal(SIGPIPE, SIG_IGN);
   Pipe in;
   Pipe out;
@@ -100,7 +111,8 @@ absl::StatusOr<std::unique_ptr<PipedProcess>> PipedProcess::Start(
         absl::StrCat("cannot create pipes: ", std::strerror(errno)));
   }
   pid_t pid = -1;
-  if (const int error = Spawn(command, in, out, err, &pid); error != 0) {
+  if (const int error = Spawn(command, environment, in, out, err, &pid);
+      error != 0) {
     return absl::UnavailableError(absl::StrCat(
         "cannot start the ", role, " ", command[0], ": ", std::strerror(error),
         error == EAGAIN ? "; " : "",
@@ -154,6 +166,11 @@ absl::Status PipedProcess::Died() {
 }
 
 void PipedProcess::Kill() { Reap(std::chrono::milliseconds(0)); }
+
+void PipedProcess::End() {
+  kill(pid_, SIGTERM);
+  Reap(kExitPatience);
+}
 
 int PipedProcess::Reap(std::chrono::milliseconds patience) {
   constexpr auto kStep = std::chrono::milliseconds(5);

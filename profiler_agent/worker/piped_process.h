@@ -25,11 +25,13 @@ class StderrTail;
 class PipedProcess {
  public:
   // Starts `command` (path and arguments; the path is looked up in PATH) in a
-  // process group of its own; `role` ("worker") is what messages call it.
-  // Ignores SIGPIPE in this process from then on. Errors: UNAVAILABLE when it
-  // cannot be started.
+  // process group of its own; `role` ("worker") is what messages call it. It
+  // has this process's environment, or the variables "NAME=value" that are
+  // given. Ignores SIGPIPE in this process from then on. Errors: UNAVAILABLE
+  // when it cannot be started.
   static absl::StatusOr<std::unique_ptr<PipedProcess>> Start(
-      const std::vector<std::string>& command, const std::string& role);
+      const std::vector<std::string>& command, const std::string& role,
+      const std::vector<std::string>* environment = nullptr);
 
   // Kills the process if it still runs.
   ~PipedProcess();
@@ -52,6 +54,10 @@ class PipedProcess {
 
   // Kills it and what it started. Cannot fail.
   void Kill();
+
+  // Lets it end what it started (SIGTERM), and kills it where it has not ended
+  // soon. Cannot fail.
+  void End();
 
  private:
   PipedProcess(pid_t pid, int input, int output,

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 using ByThread = std::map<pid_t, Clock::Duration>;
 
-// A worker's compiler, and what that starts.
-constexpr int kGenerations = 3;
+// A worker's compiler, whose keeper is between them, and what that starts.
+constexpr int kGenerations = 4;
 
 void AddThreads(pid_t pid, int generations, ByThread& starved) {
   std::error_code error;
