@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune::testing {
 namespace {
@@ -182,6 +183,15 @@ TEST_F(FleetPresenceTest, ASecondNodeOfOneNameSaysSoAndLeavesTheFirstAlone) {
     return nodes.ok() && nodes->size() == 1 && (*nodes)[0].instance != instance;
   }));
   EXPECT_TRUE(Shows([&] { return two->problem().empty(); }));
+}
+
+TEST(RegistryBoundsTest, AValueThatIsCutTakesNoMemory) {
+  FleetEntry entry{.key = "a", .value = std::string(100000, 'x')};
+  CutEntry(100000, entry);
+  EXPECT_FALSE(entry.cut);
+  CutEntry(99999, entry);
+  EXPECT_TRUE(entry.cut);
+  EXPECT_LT(entry.value.capacity(), 100u);
 }
 
 TEST(FleetNodeTest, WhatIsNoNodeIsLeftOut) {

@@ -9,7 +9,7 @@ namespace wavetune {
 
 void CutEntry(size_t most_bytes, FleetEntry& entry) {
   if (entry.value.size() <= most_bytes) return;
-  entry.value = std::string();  // Its memory, too.
+  std::string().swap(entry.value);  // Assigning would keep its memory.
   entry.cut = true;
 }
 
