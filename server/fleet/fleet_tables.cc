@@ -360,7 +360,7 @@ absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
   state.accepted = head;
   state.stored = stored;
   state.behind.clear();
-  state.fetched.clear();
+  std::string().swap(state.fetched);
   return absl::OkStatus();
 }
 
