@@ -97,8 +97,16 @@ class Etcd:
         except grpc.RpcError:
             return False
 
-    def call(self, method, request, timeout=30):
-        return self.channel.unary_unary(f"/etcdserverpb.{method}")(request, timeout=timeout)
+    def call(self, method, request):
+        """Again where etcd, on a busy machine, is behind with its disk."""
+        for patience in (True, True, True, False):
+            try:
+                return self.channel.unary_unary(f"/etcdserverpb.{method}")(request, timeout=30)
+            except grpc.RpcError as error:
+                if not patience or error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                    raise
+                time.sleep(1)
+        return None
 
     def put(self, key, value, lease=0):
         self.call("KV/Put", field(1, PREFIX + key.encode()) + field(2, value) + (field(3, lease) if lease else b""))
@@ -247,6 +255,6 @@ class Fleet:
 
 def in_parallel(calls):
     """Makes calls of etcd, some at once."""
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for call in [pool.submit(one) for one in calls]:
             call.result()
