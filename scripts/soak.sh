@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network packages
+#                            aarch64 python benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -174,5 +174,6 @@ stage hostile_machine run_hostile machine
 stage hostile_user run_hostile user
 stage hostile_python run_hostile python
 stage hostile_network run_hostile_network
+stage hostile_registry run_hostile registry
 stage packages test_packages
 finish_stages

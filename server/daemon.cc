@@ -383,7 +383,10 @@ class Daemon::Impl {
     services.candidates_changed = [this](const ProfileKey& key) {
       defaults_.Reload(key);
     };
-    services.await_turn = [this](JobControl* job) { return fleet_.Await(job); };
+    services.await_turn = [this](JobControl* job,
+                                 const JobServices::OthersWait& others_wait) {
+      return fleet_.Await(job, others_wait);
+    };
     services.job_changed = [this](const JobRecord& job) {
       activity_.Add(job);
       events_.Record(EventOf(job));

@@ -88,7 +88,8 @@ class DaemonMetricsTest : public DaemonFixture {
 };
 
 TEST_F(DaemonMetricsTest, ANodeOfAFleetTellsHowItStandsToIt) {
-  EXPECT_EQ(Value("wavetune_fleet_registry_up"), "1");
+  EXPECT_TRUE(
+      WaitUntil([&] { return Value("wavetune_fleet_registry_up") == "1"; }));
   const auto agent = Attach("GPU-1");
   EXPECT_EQ(Reprofile().state(), v1::SUCCEEDED);
   const std::string published =

@@ -36,6 +36,12 @@ struct FleetOptions {
   }
 };
 
+std::string RegistryText(const v1::GetFleetResponse& fleet) {
+  if (fleet.outage().empty()) return "answers";
+  return absl::StrCat(fleet.never_reached() ? "NEVER REACHED" : "OUT OF REACH",
+                      ", this node serves what it has: ", fleet.outage());
+}
+
 // Names of classes; those of none where they cannot be had.
 ClassNames NamesOfClasses(DaemonConnection& daemon) {
   const auto devices = daemon.status->ListDevices();
@@ -61,17 +67,13 @@ void PrintFleet(Output& out, const v1::GetFleetResponse& fleet,
                 const ClassNames& names) {
   out << "node      " << fleet.node()
       << (fleet.publishes() ? "" : ", which has no key and publishes nothing")
-      << "\nregistry  "
-      << (fleet.outage().empty() ? "answers"
-                                 : absl::StrCat("OUT OF REACH, this node "
-                                                "serves what it has: ",
-                                                fleet.outage()))
-      << "\ntables    " << fleet.adopted() << " adopted, " << fleet.published()
-      << " published, " << fleet.lost() << " lost to another node, "
-      << fleet.restored() << " given back\nrefused   "
-      << fleet.refused_signature() << " by signature, "
-      << fleet.refused_replayed() << " older than what was accepted, "
-      << fleet.refused_payload() << " by payload\n\n";
+      << "\nregistry  " << RegistryText(fleet) << "\ntables    "
+      << fleet.adopted() << " adopted, " << fleet.published() << " published, "
+      << fleet.lost() << " lost to another node, " << fleet.restored()
+      << " given back\nrefused   " << fleet.refused_signature()
+      << " by signature, " << fleet.refused_replayed()
+      << " older than what was accepted, " << fleet.refused_payload()
+      << " by payload\n\n";
   if (!fleet.absent().empty()) out << "ABSENT    " << fleet.absent() << "\n\n";
   for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
     out << "profile   of " << profile.kernel() << " for class "

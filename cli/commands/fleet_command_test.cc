@@ -46,6 +46,11 @@ TEST_F(FleetCommandTest, ShowsWhereTheNodeIsBehindAndWhy) {
   EXPECT_EQ(Run({"fleet", "status", "--fail-behind", "--json"}),
             kExitUnreachable);
   EXPECT_THAT(out_.str(), HasSubstr("\"outage\": \"etcd does not answer\""));
+  EXPECT_EQ(Run({"fleet", "status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("OUT OF REACH"));
+  fleet.set_never_reached(true);
+  EXPECT_EQ(Run({"fleet", "status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("NEVER REACHED"));
 }
 
 TEST_F(FleetCommandTest, ShowsWhatTheNodesServe) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/fleet/fleet_writes.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 
@@ -16,9 +17,12 @@ namespace wavetune {
 class FakeFleetRegistry::Subscription : public WatchHandle {
  public:
   Subscription(FakeFleetRegistry* registry, std::string prefix,
-               Listener listener, SessionListener session_listener)
+               const FleetBounds& bounds, Listener listener,
+               SessionListener session_listener)
       : registry_(registry),
         prefix_(std::move(prefix)),
+        bounds_(bounds),
+        budget_(prefix_, bounds),
         listener_(std::move(listener)),
         session_listener_(std::move(session_listener)) {
     registry_->subscriptions_.push_back(this);
@@ -28,32 +32,46 @@ class FakeFleetRegistry::Subscription : public WatchHandle {
     std::erase(registry_->subscriptions_, this);
   }
 
-  void TellOutage() const {
+  void TellOutage() {
     if (listener_) listener_({.status = registry_->Reachable()});
   }
-  void TellAll() const {
+  void TellAll() {
     if (!listener_) return;
-    const FleetListing listing = registry_->ListNow(prefix_);
-    FleetNews news{.whole = true, .revision = listing.revision};
-    for (const FleetEntry& entry : listing.entries)
-      news.entries.push_back({.entry = entry});
+    FleetNews news{.whole = true, .revision = registry_->fleet_->revision_};
+    budget_.Clear();
+    full_ = false;
+    for (FleetEntry& entry : registry_->ListNow(prefix_).entries)
+      Add({.entry = std::move(entry)}, news);
     listener_(news);
   }
-  void Tell(const std::vector<FleetNews::Entry>& changed) const {
+  void Tell(const std::vector<FleetNews::Entry>& changed) {
     if (!listener_) return;
+    if (full_) return TellAll();
     FleetNews news{.revision = registry_->fleet_->revision_};
-    for (const FleetNews::Entry& one : changed) {
-      if (absl::StartsWith(one.entry.key, prefix_)) news.entries.push_back(one);
-    }
-    if (!news.entries.empty()) listener_(news);
+    for (const FleetNews::Entry& one : changed) Add(one, news);
+    if (full_ || !news.entries.empty()) listener_(news);
   }
   void TellSession() const {
     if (session_listener_) session_listener_();
   }
 
  private:
+  void Add(FleetNews::Entry one, FleetNews& news) {
+    if (!budget_.IsOurs(one.entry.key)) return;
+    if (one.deleted) {
+      budget_.Forget(one.entry.key);
+    } else if (absl::Status full = budget_.Take(one.entry); !full.ok()) {
+      news.status = std::move(full);
+      full_ = true;
+    }
+    news.entries.push_back(std::move(one));
+  }
+
   FakeFleetRegistry* const registry_;
   const std::string prefix_;
+  const FleetBounds bounds_;
+  EntryBudget budget_;
+  bool full_ = false;
   const Listener listener_;
   const SessionListener session_listener_;
 };
@@ -74,13 +92,16 @@ absl::Status FakeFleetRegistry::Reachable() const {
   return absl::UnavailableError("the registry does not answer");
 }
 
-absl::StatusOr<FleetEntry> FakeFleetRegistry::Get(absl::string_view key) {
+absl::StatusOr<FleetEntry> FakeFleetRegistry::Get(absl::string_view key,
+                                                  size_t most_bytes) {
   const std::lock_guard lock(fleet_->mutex_);
   RETURN_IF_ERROR(Reachable());
   const auto found = fleet_->values_.find(std::string(key));
   if (found == fleet_->values_.end())
     return absl::NotFoundError(absl::StrCat("the fleet has no ", key));
-  return found->second.entry;
+  FleetEntry entry = found->second.entry;
+  CutEntry(most_bytes, entry);
+  return entry;
 }
 
 FleetListing FakeFleetRegistry::ListNow(absl::string_view prefix) const {
@@ -91,10 +112,24 @@ FleetListing FakeFleetRegistry::ListNow(absl::string_view prefix) const {
   return listing;
 }
 
-absl::StatusOr<FleetListing> FakeFleetRegistry::List(absl::string_view prefix) {
+absl::StatusOr<int64_t> FakeFleetRegistry::Read(absl::string_view prefix,
+                                                const FleetBounds& bounds,
+                                                const Taker& take) {
   const std::lock_guard lock(fleet_->mutex_);
   RETURN_IF_ERROR(Reachable());
-  return ListNow(prefix);
+  EntryBudget budget(std::string(prefix), bounds);
+  FleetListing listing = ListNow(prefix);
+  for (FleetEntry& entry : listing.entries) {
+    if (!budget.IsOurs(entry.key)) continue;
+    RETURN_IF_ERROR(budget.Take(entry));
+    take(std::move(entry));
+  }
+  return listing.revision;
+}
+
+void FakeFleetRegistry::Refuse(absl::Status why) {
+  const std::lock_guard lock(fleet_->mutex_);
+  refusal_ = std::move(why);
 }
 
 absl::StatusOr<int64_t> FakeFleetRegistry::Commit(
@@ -102,6 +137,7 @@ absl::StatusOr<int64_t> FakeFleetRegistry::Commit(
   RETURN_IF_ERROR(CheckFleetWrites(writes));
   const std::lock_guard lock(fleet_->mutex_);
   RETURN_IF_ERROR(Reachable());
+  RETURN_IF_ERROR(refusal_);
   for (const FleetWrite& write : writes) {
     if (write.of_session && !session_)
       return absl::FailedPreconditionError("this node has no session");
@@ -114,7 +150,10 @@ absl::StatusOr<int64_t> FakeFleetRegistry::Commit(
   ++fleet_->revision_;
   std::vector<FleetNews::Entry> changed;
   for (const FleetWrite& write : writes) {
-    FleetEntry entry{write.key, write.value.value_or(""), fleet_->revision_};
+    FleetEntry entry{.key = write.key,
+                     .value = write.value.value_or(""),
+                     .revision = fleet_->revision_,
+                     .of_session = write.of_session};
     if (write.value) {
       fleet_->values_[write.key] = {.entry = entry,
                                     .owner = write.of_session ? this : nullptr};
@@ -143,8 +182,10 @@ absl::StatusOr<int64_t> FakeFleetRegistry::DeleteBelow(
   std::vector<FleetNews::Entry> changed;
   for (const FleetEntry& entry : ListNow(prefix).entries) {
     fleet_->values_.erase(entry.key);
-    changed.push_back(
-        {.entry = {entry.key, "", fleet_->revision_}, .deleted = true});
+    changed.push_back({.entry = {.key = entry.key,
+                                 .value = "",
+                                 .revision = fleet_->revision_},
+                       .deleted = true});
   }
   Tell(changed);
   return static_cast<int64_t>(changed.size());
@@ -154,16 +195,16 @@ void FakeFleetRegistry::Tell(const std::vector<FleetNews::Entry>& changed) {
   for (FakeFleetRegistry* node : fleet_->nodes_) {
     if (!node->connected_) continue;
     // A copy: a listener may begin another watch.
-    for (const Subscription* one : std::vector(node->subscriptions_))
+    for (Subscription* one : std::vector(node->subscriptions_))
       one->Tell(changed);
   }
 }
 
 std::unique_ptr<FleetRegistry::WatchHandle> FakeFleetRegistry::Watch(
-    absl::string_view prefix, Listener listener) {
+    absl::string_view prefix, const FleetBounds& bounds, Listener listener) {
   const std::lock_guard lock(fleet_->mutex_);
-  auto handle = std::make_unique<Subscription>(this, std::string(prefix),
-                                               std::move(listener), nullptr);
+  auto handle = std::make_unique<Subscription>(
+      this, std::string(prefix), bounds, std::move(listener), nullptr);
   if (connected_) {
     handle->TellAll();
   } else {
@@ -172,16 +213,18 @@ std::unique_ptr<FleetRegistry::WatchHandle> FakeFleetRegistry::Watch(
   return handle;
 }
 
-bool FakeFleetRegistry::HasSession() {
+absl::Status FakeFleetRegistry::Session() {
   const std::lock_guard lock(fleet_->mutex_);
-  return connected_ && session_;
+  RETURN_IF_ERROR(Reachable());
+  if (!session_) return absl::FailedPreconditionError("it has no session");
+  return absl::OkStatus();
 }
 
 std::unique_ptr<FleetRegistry::WatchHandle> FakeFleetRegistry::OnSession(
     SessionListener listener) {
   const std::lock_guard lock(fleet_->mutex_);
-  auto handle =
-      std::make_unique<Subscription>(this, "", nullptr, std::move(listener));
+  auto handle = std::make_unique<Subscription>(this, "", FleetBounds(), nullptr,
+                                               std::move(listener));
   if (connected_ && session_) handle->TellSession();
   return handle;
 }
@@ -189,20 +232,19 @@ std::unique_ptr<FleetRegistry::WatchHandle> FakeFleetRegistry::OnSession(
 void FakeFleetRegistry::Disconnect() {
   const std::lock_guard lock(fleet_->mutex_);
   connected_ = false;
-  for (const Subscription* one : std::vector(subscriptions_)) one->TellOutage();
+  for (Subscription* one : std::vector(subscriptions_)) one->TellOutage();
 }
 
 void FakeFleetRegistry::Connect() {
   const std::lock_guard lock(fleet_->mutex_);
   connected_ = true;
   if (!session_) BeginSession();
-  for (const Subscription* one : std::vector(subscriptions_)) one->TellAll();
+  for (Subscription* one : std::vector(subscriptions_)) one->TellAll();
 }
 
 void FakeFleetRegistry::BeginSession() {
   session_ = true;
-  for (const Subscription* one : std::vector(subscriptions_))
-    one->TellSession();
+  for (Subscription* one : std::vector(subscriptions_)) one->TellSession();
 }
 
 void FakeFleetRegistry::EndSession() {
@@ -217,7 +259,9 @@ void FakeFleetRegistry::DropSession() {
   ++fleet_->revision_;
   for (const auto& [key, value] : fleet_->values_) {
     if (value.owner != this) continue;
-    gone.push_back({.entry = {key, "", fleet_->revision_}, .deleted = true});
+    gone.push_back(
+        {.entry = {.key = key, .value = "", .revision = fleet_->revision_},
+         .deleted = true});
   }
   for (const FleetNews::Entry& one : gone) fleet_->values_.erase(one.entry.key);
   Tell(gone);

@@ -10,6 +10,7 @@
 #ifndef WAVETUNE_SERVER_FLEET_FAKE_FLEET_REGISTRY_H_
 #define WAVETUNE_SERVER_FLEET_FAKE_FLEET_REGISTRY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,20 +51,27 @@ class FakeFleetRegistry : public FleetRegistry {
   ~FakeFleetRegistry() override;  // Its session ends.
 
   void Stop() override { Disconnect(); }
-  absl::StatusOr<FleetEntry> Get(absl::string_view key) override;
-  absl::StatusOr<FleetListing> List(absl::string_view prefix) override;
+  using FleetRegistry::Get;
+  absl::StatusOr<FleetEntry> Get(absl::string_view key,
+                                 size_t most_bytes) override;
+  absl::StatusOr<int64_t> Read(absl::string_view prefix,
+                               const FleetBounds& bounds,
+                               const Taker& take) override;
   absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) override;
   absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) override;
   std::unique_ptr<WatchHandle> Watch(absl::string_view prefix,
+                                     const FleetBounds& bounds,
                                      Listener listener) override;
-  bool HasSession() override;
+  absl::Status Session() override;
   std::unique_ptr<WatchHandle> OnSession(SessionListener listener) override;
 
   // The network: calls fail meanwhile, and watches hear of an outage, then of
   // everything anew.
   void Disconnect();
   void Connect();
+  // Refuses every commit for this reason, as one that is full; OK: no longer.
+  void Refuse(absl::Status why);
   // The next commit is made, and its caller told that nobody answered.
   void LoseNextAnswer();
   // As after a partition that outlasts the time to live: what is of the session
@@ -86,6 +94,7 @@ class FakeFleetRegistry : public FleetRegistry {
   bool connected_ = true;
   bool session_ = true;
   bool loses_answer_ = false;
+  absl::Status refusal_;
   std::vector<Subscription*> subscriptions_;
 };
 

@@ -50,7 +50,7 @@ TEST(FakeFleetRegistryTest, AnotherSessionBeginsAndTheOldOnesEntriesAreGone) {
   EXPECT_TRUE(absl::IsNotFound(node.Get("a").status()));
   node.Disconnect();
   node.EndSession();
-  EXPECT_FALSE(node.HasSession());
+  EXPECT_FALSE(node.Session().ok());
   EXPECT_EQ(sessions, 2);
   node.Connect();
   EXPECT_EQ(sessions, 3);

@@ -26,6 +26,10 @@ constexpr double kMostClockErrorS = 300;
 // The longest text, or 64 problems of 128 experts, and what comes with them.
 constexpr size_t kMostToldBytes =
     FleetDemand::kMostConfigBytes + (size_t{64} << 10);
+// Of use and of workloads, of which there are 64 and 256.
+constexpr FleetBounds kToldBounds{.entry_bytes = kMostToldBytes,
+                                  .all_bytes = size_t{128} << 20,
+                                  .entries = 1000};
 constexpr size_t kMostSaid = 1000;
 
 std::string SiliconName(const std::string& silicon_key) {
@@ -136,7 +140,6 @@ absl::StatusOr<FleetDemand::Told> FleetDemand::Read(
     const std::string& silicon_key) const {
   const absl::Status is_none = absl::DataLossError(
       absl::StrCat("what is at ", entry.key, " is no ", purpose, " of it"));
-  if (entry.value.size() > kMostToldBytes) return is_none;
   ASSIGN_OR_RETURN(const auto read, ReadPlaced<v1::FleetDemandContent>(
                                         purpose, options_.fleet, entry,
                                         options_.trust, silicon_key));
@@ -153,10 +156,10 @@ absl::Status FleetDemand::List(
     const char* purpose, const std::string& prefix,
     const std::string& silicon_key,
     const std::function<absl::Status(const Told&)>& take) const {
-  ASSIGN_OR_RETURN(const FleetListing listing, options_.registry->List(prefix));
   int64_t refused = 0;
   std::string why;
-  for (const FleetEntry& entry : listing.entries) {
+  // Each is read and let go.
+  const auto take_entry = [&](const FleetEntry& entry) {
     const auto told = Read(purpose, entry, silicon_key);
     absl::Status status = told.status();
     const double age_s = told.ok() ? AgeS(told->at_us) : 0;
@@ -168,11 +171,13 @@ absl::Status FleetDemand::List(
             ->Commit({{.key = entry.key, .expected = entry.revision}})
             .IgnoreError();
       }
-      continue;
+      return;
     }
     if (told.ok()) status = take(*told);
     if (!status.ok() && refused++ == 0) why = std::string(status.message());
-  }
+  };
+  RETURN_IF_ERROR(
+      options_.registry->Read(prefix, kToldBounds, take_entry).status());
   if (refused > 0) {
     options_.log(true, absl::StrCat(refused, " entries below ", prefix,
                                     " are refused: ", why));
@@ -259,7 +264,7 @@ void FleetDemand::Look() {
 absl::StatusOr<std::optional<int64_t>> FleetDemand::FreeAt(
     const char* purpose, const std::string& place,
     const std::string& silicon_key, double most_age_s, bool own_is_free) const {
-  const auto entry = options_.registry->Get(place);
+  const auto entry = options_.registry->Get(place, kMostToldBytes);
   if (absl::IsNotFound(entry.status())) return 0;
   RETURN_IF_ERROR(entry.status());
   const auto told = Read(purpose, *entry, silicon_key);

@@ -112,6 +112,7 @@ FleetMember::FleetMember(Options options)
   presence_ = std::make_unique<FleetPresence>(
       FleetPresence::Options{.registry = my.registry,
                              .state = [this] { return State(); },
+                             .silence = [this] { return tables_->outage(); },
                              .log = options_.log});
   rollouts_ = std::make_unique<FleetRollouts>(
       FleetRollouts::Options{.registry = my.registry,
@@ -143,9 +144,10 @@ void FleetMember::Stop() {
   tables_->Stop();
 }
 
-absl::StatusOr<ProfileTurn> FleetMember::Await(JobControl* control) {
+absl::StatusOr<ProfileTurn> FleetMember::Await(
+    JobControl* control, const JobServices::OthersWait& others_wait) {
   if (profiles_ == nullptr) return ProfileTurn();
-  ASSIGN_OR_RETURN(ProfileTurn turn, profiles_->Await(control));
+  ASSIGN_OR_RETURN(ProfileTurn turn, profiles_->Await(control, others_wait));
   const JobRecord job = control->record();
   // One that goes on after a restart has what it began with.
   if (turn.for_fleet && !job.fleet_demand) turn.demand = DemandFor(job);
@@ -184,6 +186,9 @@ absl::StatusOr<std::vector<FleetView::Profile>> FleetMember::AskFor(
 std::optional<FleetView> FleetMember::View() {
   if (tables_ == nullptr) return std::nullopt;
   FleetView view = tables_->View();
+  const FleetPresence::Outage outage = presence_->outage();
+  view.outage = outage.why;
+  view.never_reached = !outage.reached;
   view.absent = presence_->problem();
   view.profiles = profiles_->View();
   return view;
@@ -192,8 +197,8 @@ std::optional<FleetView> FleetMember::View() {
 absl::StatusOr<FleetSummary> FleetMember::Summarise() {
   if (tables_ == nullptr) return NoFleet();
   // Nobody else's reading waits for what is known to be silent.
-  if (const std::string outage = tables_->View().outage; !outage.empty())
-    return absl::UnavailableError(outage);
+  if (const FleetPresence::Outage outage = presence_->outage(); outage.silent)
+    return absl::UnavailableError(outage.why);
   ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes, presence_->Nodes());
   return SummaryOf(nodes);
 }

@@ -86,7 +86,8 @@ class FleetMember {
 
   // As FleetProfiles'; with what the nodes are asked for, where a job for the
   // fleet begins. Where there is no fleet a job may go on.
-  absl::StatusOr<ProfileTurn> Await(JobControl* control);
+  absl::StatusOr<ProfileTurn> Await(JobControl* control,
+                                    const JobServices::OthersWait& others_wait);
   void OnJob(const JobRecord& job);
   // Errors: also FAILED_PRECONDITION: there is no fleet; INVALID_ARGUMENT for a
   // rollout that is wrong.

@@ -32,10 +32,12 @@ using ::testing::SizeIs;
 class Registry : public FakeFleetRegistry {
  public:
   using FakeFleetRegistry::FakeFleetRegistry;
-  absl::StatusOr<FleetListing> List(absl::string_view prefix) override {
+  absl::StatusOr<int64_t> Read(absl::string_view prefix,
+                               const FleetBounds& bounds,
+                               const Taker& take) override {
     if (silent_ && absl::StartsWith(prefix, "usage/"))
       return absl::UnavailableError("etcd does not answer");
-    return FakeFleetRegistry::List(prefix);
+    return FakeFleetRegistry::Read(prefix, bounds, take);
   }
   std::atomic<bool> silent_ = false;
 };
@@ -60,8 +62,9 @@ class FleetMemberTest : public JobQueueFixture {
     services.workload_problems = [this](const KernelSpec& spec) {
       return workloads_.Problems(spec);
     };
-    services.await_turn = [this](JobControl* job) {
-      return member_->Await(job);
+    services.await_turn = [this](JobControl* job,
+                                 const JobServices::OthersWait& others_wait) {
+      return member_->Await(job, others_wait);
     };
     services.job_changed = [this](const JobRecord& job) {
       member_->OnJob(job);
@@ -182,7 +185,7 @@ TEST_F(FleetMemberTest, AJobGoesOnWithWhatItBeganWith) {
   record.generation = 1;
   const auto demand = [&] {
     JobControl control(record, &job_store_, Warn());
-    return member_->Await(&control)->demand;
+    return member_->Await(&control, [] { return false; })->demand;
   };
   const auto first = demand();
   ASSERT_TRUE(first);

@@ -5,12 +5,18 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 namespace {
 
 constexpr int32_t kNodeFormat = 1;
+constexpr size_t kMostParsedNodeBytes = size_t{1} << 20;
+// Of why a table is not served.
+constexpr size_t kMostBehindBytes = 512;
 
 }  // namespace
 
@@ -33,18 +39,21 @@ std::string EncodeFleetNode(const FleetNode& node) {
     added->set_kernel(table.kernel);
     added->set_digest(table.digest);
     added->set_epoch(table.epoch);
-    added->set_behind(table.behind);
+    added->set_behind(BoundedText(table.behind, kMostBehindBytes));
     added->set_trial_digest(table.trial_digest);
-    added->set_trial_problem(table.trial_problem);
+    added->set_trial_problem(
+        BoundedText(table.trial_problem, kMostBehindBytes));
   }
   return message.SerializeAsString();
 }
 
 absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
-                                          absl::string_view bytes) {
+                                          absl::string_view bytes,
+                                          size_t* parsed_bytes) {
   v1::FleetNode message;
-  if (!message.ParseFromString(std::string(bytes)) ||
-      NodePlace(message.node()) != place) {
+  RETURN_IF_ERROR(
+      ParseEntry(place, bytes, kMostParsedNodeBytes, &message, parsed_bytes));
+  if (NodePlace(message.node()) != place) {
     return absl::DataLossError(
         absl::StrCat("what is at ", place, " is no node"));
   }

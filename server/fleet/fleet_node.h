@@ -8,6 +8,7 @@
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_NODE_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_NODE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@
 namespace wavetune {
 
 inline constexpr char kNodesPrefix[] = "nodes/";
+// Of what a node tells: of some hundred tables.
+inline constexpr size_t kMostNodeBytes = size_t{256} << 10;
 
 struct FleetNode {
   // What it serves for a class and kernel.
@@ -49,10 +52,12 @@ struct FleetNode {
 
 std::string NodePlace(absl::string_view node);
 std::string EncodeFleetNode(const FleetNode& node);
-// Errors: DATA_LOSS for bytes that are none, or do not belong at `place`;
+// Sets `parsed_bytes`, where given, to the memory that it takes. Errors:
+// DATA_LOSS for bytes that are none, or do not belong at `place`;
 // FAILED_PRECONDITION for a later format.
 absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
-                                          absl::string_view bytes);
+                                          absl::string_view bytes,
+                                          size_t* parsed_bytes = nullptr);
 
 // Returns what they say together. Cannot fail.
 FleetSummary SummaryOf(absl::Span<const FleetNode> nodes);

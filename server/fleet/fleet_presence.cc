@@ -11,6 +11,12 @@ namespace {
 
 using std::chrono::steady_clock;
 
+// In which a registry that answers does.
+constexpr std::chrono::seconds kFirstAnswer{3};
+constexpr FleetBounds kNodesBounds{.entry_bytes = kMostNodeBytes,
+                                   .all_bytes = size_t{64} << 20,
+                                   .entries = 50000};
+
 std::string NewInstance() {
   std::random_device random;
   return absl::StrFormat("%08x%08x", random(), random());
@@ -50,7 +56,9 @@ void FleetPresence::Stop() {
 
 void FleetPresence::Run() {
   while (true) {
+    Check();
     Look();
+    Judge();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, options_.look_interval,
                       [this] { return stopping_ || awake_; });
@@ -64,7 +72,10 @@ void FleetPresence::Look() {
   FleetNode state = options_.state();
   state.instance = instance_;
   const std::string bytes = EncodeFleetNode(state);
-  if (bytes == told_) return;
+  if (bytes == told_) {
+    told_status_ = absl::OkStatus();  // Nothing is to be told.
+    return;
+  }
   if (!told_.empty()) {
     // Nodes that adopt one table do not tell so together.
     if (!next_) {
@@ -74,9 +85,59 @@ void FleetPresence::Look() {
     }
     if (steady_clock::now() < *next_) return;
   }
-  if (!Tell(NodePlace(state.node), bytes).ok()) return;
+  name_ = state.node;
+  told_status_ = Tell(NodePlace(name_), bytes);
+  if (!told_status_.ok()) return;
   told_ = bytes;
   next_.reset();
+}
+
+void FleetPresence::Check() {
+  const Time now = steady_clock::now();
+  if (told_.empty() || now < check_at_) return;
+  const int64_t interval = options_.check_interval.count();
+  check_at_ =
+      now + std::chrono::milliseconds(std::uniform_int_distribution<int64_t>(
+                interval / 2, interval)(random_));
+  const auto there = options_.registry->Get(NodePlace(name_), 0);
+  const bool gone = absl::IsNotFound(there.status());
+  if (!gone && (!there.ok() || there->revision == revision_)) return;
+  if (gone) revision_ = 0;
+  told_.clear();
+}
+
+void FleetPresence::Judge() {
+  const absl::Status session = options_.registry->Session();
+  const std::string silence = options_.silence();
+  Outage outage{.why = std::string(session.message()),
+                .silent = absl::IsUnavailable(session) || !silence.empty()};
+  if (session.ok()) outage.why = silence;
+  // Nothing is told before there is a session; another node of the name is no
+  // fault of the registry.
+  if (outage.why.empty() && !absl::IsAborted(told_status_) &&
+      !absl::IsFailedPrecondition(told_status_))
+    outage.why = std::string(told_status_.message());
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    // A refusal is an answer, too.
+    outage.reached = outage_.reached || !absl::IsUnavailable(session);
+    outage_ = outage;
+  }
+  if (outage.why.empty() == !said_outage_) return;
+  // It is asked for the first time.
+  if (!outage.reached && steady_clock::now() < began_ + kFirstAnswer) return;
+  said_outage_ = !outage.why.empty();
+  if (!said_outage_) {
+    options_.log(false, "the fleet's registry answers again");
+    return;
+  }
+  options_.log(true,
+               absl::StrCat("the fleet's registry ",
+                            !outage.reached ? "was never reached"
+                            : outage.silent ? "is out of reach"
+                                            : "refuses this node",
+                            ", this node serves what it has: ", outage.why));
 }
 
 absl::Status FleetPresence::Tell(const std::string& place,
@@ -128,15 +189,34 @@ absl::StatusOr<std::vector<FleetNode>> FleetPresence::Nodes() {
       steady_clock::now() - listed_at_ < options_.most_age) {
     return nodes_;
   }
-  ASSIGN_OR_RETURN(const FleetListing listing,
-                   options_.registry->List(kNodesPrefix));
-  nodes_.clear();
-  for (const FleetEntry& entry : listing.entries) {
-    auto node = DecodeFleetNode(entry.key, entry.value);
-    if (node.ok()) nodes_.push_back(*std::move(node));
+  std::vector<FleetNode> nodes;
+  size_t all_bytes = 0;
+  RETURN_IF_ERROR(options_.registry
+                      ->Read(kNodesPrefix, kNodesBounds,
+                             [&](const FleetEntry& entry) {
+                               size_t bytes = 0;
+                               auto node = DecodeFleetNode(entry.key,
+                                                           entry.value, &bytes);
+                               all_bytes += bytes;
+                               if (node.ok() && all_bytes <= kMostNodesBytes)
+                                 nodes.push_back(*std::move(node));
+                             })
+                      .status());
+  if (all_bytes > kMostNodesBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "what is beneath ", kNodesPrefix, " would take more than ",
+        kMostNodesBytes >> 20,
+        " MiB of memory: somebody fills the registry; delete what is no node "
+        "(docs/fleet.md)"));
   }
+  nodes_ = std::move(nodes);
   listed_at_ = steady_clock::now();
   return nodes_;
+}
+
+FleetPresence::Outage FleetPresence::outage() {
+  const std::lock_guard lock(mutex_);
+  return outage_;
 }
 
 std::string FleetPresence::problem() {

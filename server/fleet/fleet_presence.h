@@ -9,8 +9,13 @@
 // `interval`, so that a fleet of many nodes that adopt one table does not keep
 // its registry busy.
 //
-// Another live node of the same name is left alone: this one is absent then,
-// and says so.
+// Somebody may delete it: the node looks every now and then, and tells it
+// again. Another live node of the same name is left alone: this one is absent
+// then, and says so.
+//
+// Each node has a session, whatever else it asks the registry for: how that
+// stands, and whether what is told is taken, is how the registry answers this
+// node (outage).
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_PRESENCE_H_
@@ -18,6 +23,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,11 +50,15 @@ class FleetPresence {
     std::function<FleetNode()> state;
     std::chrono::milliseconds look_interval{1000};
     std::chrono::milliseconds interval{10000};
+    // Between looks whether it is still there; half of it is random.
+    std::chrono::milliseconds check_interval{45000};
     // How long what is there of the same name may be of this node's session
     // before.
     std::chrono::milliseconds twin_patience{90000};
     // How old what Nodes returns may be.
     std::chrono::milliseconds most_age{10000};
+    // Why watches of the registry hear nothing; empty: they do.
+    std::function<std::string()> silence = [] { return std::string(); };
     std::function<void(bool warning, const std::string&)> log =
         [](bool, const std::string&) {};
   };
@@ -60,18 +70,34 @@ class FleetPresence {
   // Stops the registry, too.
   void Stop();
 
-  // Returns the nodes that live. Errors: the registry's. May wait for it.
+  // Memory of the nodes that Nodes returns, about.
+  static constexpr size_t kMostNodesBytes = size_t{64} << 20;
+
+  // Returns the nodes that live. Errors: the registry's; RESOURCE_EXHAUSTED
+  // where they tell too much. May wait for it.
   absl::StatusOr<std::vector<FleetNode>> Nodes();
 
   // Returns why this node does not show itself though the registry answers;
   // empty: it does.
   std::string problem();
 
+  // How the registry answers this node.
+  struct Outage {
+    std::string why;       // Empty: it does.
+    bool silent = false;   // It does not answer at all.
+    bool reached = false;  // It has, since the start.
+  };
+  Outage outage();
+
  private:
   using Time = std::chrono::steady_clock::time_point;
 
   void Run();
   void Look();
+  // Finds out whether what it told is still there.
+  void Check();
+  // Notes how the registry answers, and says where that is another way.
+  void Judge();
   // Errors: ABORTED where another one is there.
   absl::Status Tell(const std::string& place, const std::string& bytes);
   void Meet(const FleetEntry& other);
@@ -84,6 +110,7 @@ class FleetPresence {
   bool stopping_ = false;
   bool awake_ = true;
   std::string problem_;
+  Outage outage_{.why = "it has not answered yet"};
   std::mutex listing_;  // Held while nodes are listed.
   // Guarded by listing_.
   std::vector<FleetNode> nodes_;
@@ -92,6 +119,11 @@ class FleetPresence {
   std::string told_;
   int64_t revision_ = 0;      // Of what it told.
   std::optional<Time> next_;  // When what has changed is told.
+  const Time began_ = std::chrono::steady_clock::now();
+  std::string name_;  // That it told.
+  Time check_at_{};
+  absl::Status told_status_;  // Of the last try to tell.
+  bool said_outage_ = false;
   std::optional<Time> twin_since_;
   std::mt19937_64 random_{std::random_device{}()};
   std::unique_ptr<FleetRegistry::WatchHandle> session_;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune::testing {
 namespace {
@@ -46,9 +47,14 @@ class FleetPresenceTest : public ::testing::Test {
             },
         .look_interval = std::chrono::milliseconds(5),
         .interval = std::chrono::milliseconds(10),
+        .check_interval = std::chrono::milliseconds(20),
         .twin_patience = std::chrono::milliseconds(50),
         .most_age = std::chrono::milliseconds(1),
-    });
+        .log =
+            [this](bool, const std::string& text) {
+              const std::lock_guard lock(mutex_);
+              log_ += text + "\n";
+            }});
     presence->Start();
     return presence;
   }
@@ -66,7 +72,69 @@ class FleetPresenceTest : public ::testing::Test {
   std::mutex mutex_;
   std::string digest_ = "d1";
   std::string behind_;
+  std::string log_;
 };
+
+TEST_F(FleetPresenceTest, WhatSomebodyDeletesIsToldAgain) {
+  FakeFleetRegistry registry(&fleet_);
+  auto one = Start(registry, "node-1");
+  EXPECT_TRUE(Shows([&] { return Nodes(*one) == 1; }));
+  FakeFleetRegistry somebody(&fleet_);
+  ASSERT_TRUE(somebody.Commit({{.key = NodePlace("node-1")}}).ok());
+  EXPECT_TRUE(Shows([&] { return Nodes(*one) == 1; }));
+}
+
+TEST_F(FleetPresenceTest, SaysOnceHowTheRegistryAnswersAndThenThatItDoes) {
+  FakeFleetRegistry registry(&fleet_);
+  auto one = Start(registry, "node-1");
+  EXPECT_TRUE(Shows([&] { return one->outage().why.empty(); }));
+  EXPECT_TRUE(one->outage().reached);
+  // It answers, and takes nothing.
+  registry.Refuse(absl::ResourceExhaustedError("its space is exceeded"));
+  Serve("d2", "");
+  EXPECT_TRUE(Shows([&] { return !one->outage().why.empty(); }));
+  EXPECT_FALSE(one->outage().silent);
+  registry.Refuse(absl::OkStatus());
+  EXPECT_TRUE(Shows([&] { return one->outage().why.empty(); }));
+  registry.Disconnect();
+  EXPECT_TRUE(Shows([&] { return one->outage().silent; }));
+  one.reset();
+  EXPECT_THAT(log_, HasSubstr("refuses this node, this node serves what it "
+                              "has: its space is exceeded\n"
+                              "the fleet's registry answers again\n"
+                              "the fleet's registry is out of reach"));
+}
+
+TEST_F(FleetPresenceTest, ARegistryThatNeverAnsweredIsNotUp) {
+  FakeFleetRegistry registry(&fleet_);
+  registry.Disconnect();
+  auto one = Start(registry, "node-1");
+  EXPECT_TRUE(Shows([&] { return one->outage().silent; }));
+  EXPECT_FALSE(one->outage().reached);
+  EXPECT_THAT(one->outage().why, HasSubstr("does not answer"));
+}
+
+TEST_F(FleetPresenceTest, EntriesThatTakeTooMuchMemoryAreNoNodes) {
+  FakeFleetRegistry registry(&fleet_);
+  auto one = Start(registry, "node-1");
+  FakeFleetRegistry somebody(&fleet_);
+  std::string tables = EncodeFleetNode({.node = "evil"});
+  for (int i = 0; i < 30000; ++i) tables += std::string("\x32\0", 2);
+  ASSERT_TRUE(
+      somebody.Commit({{.key = NodePlace("evil"), .value = tables}}).ok());
+  EXPECT_TRUE(Shows([&] { return Nodes(*one) == 1; }));
+  // Many that are no more than they may be.
+  tables.resize(2 * 2000);
+  for (int i = 0; i < 320; ++i) {
+    const std::string name = "evil" + std::to_string(i);
+    const std::string value =
+        EncodeFleetNode({.node = name}) + tables.substr(8);
+    ASSERT_TRUE(
+        somebody.Commit({{.key = NodePlace(name), .value = value}}).ok());
+  }
+  EXPECT_TRUE(
+      Shows([&] { return absl::IsResourceExhausted(one->Nodes().status()); }));
+}
 
 TEST_F(FleetPresenceTest, ShowsWhatNodesServeForAsLongAsTheyLive) {
   FakeFleetRegistry registry(&fleet_);
@@ -115,6 +183,15 @@ TEST_F(FleetPresenceTest, ASecondNodeOfOneNameSaysSoAndLeavesTheFirstAlone) {
     return nodes.ok() && nodes->size() == 1 && (*nodes)[0].instance != instance;
   }));
   EXPECT_TRUE(Shows([&] { return two->problem().empty(); }));
+}
+
+TEST(RegistryBoundsTest, AValueThatIsCutTakesNoMemory) {
+  FleetEntry entry{.key = "a", .value = std::string(100000, 'x')};
+  CutEntry(100000, entry);
+  EXPECT_FALSE(entry.cut);
+  CutEntry(99999, entry);
+  EXPECT_TRUE(entry.cut);
+  EXPECT_LT(entry.value.capacity(), 100u);
 }
 
 TEST(FleetNodeTest, WhatIsNoNodeIsLeftOut) {

@@ -5,14 +5,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
+#include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 namespace {
 
 constexpr int32_t kProfileFormat = 1;
 constexpr char kHolder[] = "/holder";
+// Failures, and stages: both are few.
+constexpr int kMostListed = 32;
+// Of reasons and outcomes, in which a compiler may have its say.
+constexpr size_t kMostReasonBytes = 1024;
 
 std::string ClassAndKernel(const ProfileKey& key) {
   return absl::StrCat(FleetClass(key), "/", key.kernel);
@@ -55,7 +62,7 @@ std::string EncodeFleetProfile(const FleetProfile& profile) {
   message.set_environment_key(profile.key.environment_key);
   message.set_node(profile.node);
   message.set_by(profile.by);
-  message.set_why(profile.why);
+  message.set_why(BoundedText(profile.why, kMostReasonBytes));
   message.set_asked_at_us(profile.asked_at_us);
   message.set_budget_s(profile.budget_s);
   message.set_samples_per_candidate(profile.samples_per_candidate);
@@ -66,22 +73,24 @@ std::string EncodeFleetProfile(const FleetProfile& profile) {
   for (const FleetProfile::Failure& failure : profile.failures) {
     v1::FleetProfileFailure* const added = message.add_failures();
     added->set_node(failure.node);
-    added->set_why(failure.why);
+    added->set_why(BoundedText(failure.why, kMostReasonBytes));
   }
   for (const int32_t stage : profile.rollout.stages) message.add_stages(stage);
   message.set_hold_s(profile.rollout.hold_s);
   message.set_done(profile.done);
   message.set_done_by(profile.done_by);
   message.set_digest(profile.digest);
-  message.set_outcome(profile.outcome);
+  message.set_outcome(BoundedText(profile.outcome, kMostReasonBytes));
   return message.SerializeAsString();
 }
 
 absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
                                                 absl::string_view bytes) {
   v1::FleetProfile message;
-  if (!message.ParseFromString(std::string(bytes)) ||
-      !std::isfinite(message.budget_s()) || !std::isfinite(message.hold_s())) {
+  RETURN_IF_ERROR(ParseEntry(place, bytes, kMostParsedBytes, &message));
+  if (!std::isfinite(message.budget_s()) || !std::isfinite(message.hold_s()) ||
+      message.failures_size() > kMostListed ||
+      message.stages_size() > kMostListed) {
     return absl::DataLossError(
         absl::StrCat("what is at ", place, " is no profile"));
   }
@@ -129,8 +138,8 @@ std::string EncodeFleetHolder(const FleetHolder& holder) {
 
 absl::StatusOr<FleetHolder> DecodeFleetHolder(absl::string_view bytes) {
   v1::FleetHolder message;
-  if (!message.ParseFromString(std::string(bytes)))
-    return absl::DataLossError("it is no holder of a profile");
+  RETURN_IF_ERROR(
+      ParseEntry("a holder's place", bytes, kMostParsedBytes, &message));
   return FleetHolder{message.node(), message.profile()};
 }
 

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_rollout.h"
 
 namespace wavetune {
@@ -19,7 +20,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kNewsPatience{1};
 // What somebody writes beyond that is left out.
 constexpr size_t kMostSeen = 10000;
-constexpr size_t kMostEntryBytes = 64 << 10;
+constexpr size_t kMostEntryBytes = 16 << 10;
 constexpr char kHolderEnd[] = "/holder";
 
 constexpr std::chrono::seconds kRetry{5};
@@ -98,6 +99,7 @@ void FleetProfiles::Run() {
       for (const auto& [place, one] : held_) held.push_back(place);
     }
     for (const std::string& place : held) Tend(place);
+    LookForHolders();
     TakeOver();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock,
@@ -117,11 +119,11 @@ void FleetProfiles::WatchClasses() {
       if (stopping_) return;
       if (!classes_.try_emplace(fleet_class).second) continue;
     }
-    auto watch =
-        options_.registry->Watch(ProfilesPrefix(fleet_class),
-                                 [this, fleet_class](const FleetNews& news) {
-                                   OnNews(fleet_class, news);
-                                 });
+    auto watch = options_.registry->Watch(
+        ProfilesPrefix(fleet_class), {.entry_bytes = kMostEntryBytes},
+        [this, fleet_class](const FleetNews& news) {
+          OnNews(fleet_class, news);
+        });
     const std::lock_guard lock(mutex_);
     classes_[fleet_class].watch = std::move(watch);
   }
@@ -129,6 +131,7 @@ void FleetProfiles::WatchClasses() {
 
 void FleetProfiles::OnNews(const std::string& fleet_class,
                            const FleetNews& news) {
+  std::vector<std::string> notes;
   {
     const std::lock_guard lock(mutex_);
     if (outage_.empty()) outage_since_ = steady_clock::now();
@@ -140,15 +143,17 @@ void FleetProfiles::OnNews(const std::string& fleet_class,
           return one.first.starts_with(ProfilesPrefix(fleet_class));
         });
       }
-      for (const FleetNews::Entry& one : news.entries) TakeEntry(one);
+      for (const FleetNews::Entry& one : news.entries) TakeEntry(one, &notes);
     }
     ++news_;
     awake_ = true;
   }
   changed_.notify_all();
+  for (const std::string& note : notes) options_.log(true, note);
 }
 
-void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
+void FleetProfiles::TakeEntry(const FleetNews::Entry& one,
+                              std::vector<std::string>* notes) {
   absl::string_view place = one.entry.key;
   const bool of_holder = absl::ConsumeSuffix(&place, kHolderEnd);
   if (seen_.size() >= kMostSeen && !seen_.contains(std::string(place))) return;
@@ -158,7 +163,17 @@ void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
   seen.take_over_at = steady_clock::now() + std::chrono::milliseconds(wait);
   if (of_holder) {
     seen.holder.reset();
+    seen.holder_revision = one.deleted ? 0 : one.entry.revision;
     if (one.deleted) return;
+    if (!one.entry.of_session) {
+      notes->push_back(absl::StrCat(
+          "what is at ", one.entry.key,
+          " is of no node's session: it holds no profile, and is replaced"));
+      return;
+    }
+    seen.missed = false;
+    seen.look_at = steady_clock::now() + options_.holder_interval +
+                   std::chrono::milliseconds(wait);
     const auto holder = DecodeFleetHolder(one.entry.value);
     seen.holder = holder.ok() ? *holder : FleetHolder{.node = "(unknown)"};
     return;
@@ -167,7 +182,7 @@ void FleetProfiles::TakeEntry(const FleetNews::Entry& one) {
   seen.revision = one.deleted ? 0 : one.entry.revision;
   seen.unreadable.clear();
   if (one.deleted) return;
-  if (one.entry.value.size() > kMostEntryBytes) {
+  if (one.entry.cut) {
     seen.unreadable = absl::StrCat("what is at ", place, " is too large");
     return;
   }
@@ -211,12 +226,68 @@ bool FleetProfiles::Publishes(const ProfileKey& key) const {
              .ok();
 }
 
-absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
+void FleetProfiles::LookForHolders() {
+  std::vector<std::pair<std::string, FleetHolder>> due;  // With their places.
+  {
+    const std::lock_guard lock(mutex_);
+    if (!outage_.empty()) return;
+    for (auto& [place, seen] : seen_) {
+      if (!seen.holder || seen.holder->node == options_.node ||
+          steady_clock::now() < seen.look_at)
+        continue;
+      seen.look_at = steady_clock::now() + options_.holder_interval;
+      due.emplace_back(place, *seen.holder);
+    }
+  }
+  for (const auto& [place, holder] : due) {
+    const auto there = options_.registry->Get(NodePlace(holder.node), 0);
+    if (!there.ok() && !absl::IsNotFound(there.status())) return;
+    bool nobody = false;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = seen_.find(place);
+      if (found == seen_.end() || found->second.holder != holder) continue;
+      nobody = std::exchange(found->second.missed, !there.ok()) && !there.ok();
+      if (nobody) found->second.holder.reset();
+      ++news_;
+    }
+    changed_.notify_all();
+    if (!nobody) continue;
+    options_.log(true,
+                 absl::StrCat("node ", holder.node, ", which holds ", place,
+                              ", is not in the fleet: it holds no "
+                              "profile, and is replaced"));
+  }
+}
+
+absl::StatusOr<ProfileTurn> FleetProfiles::Await(
+    JobControl* control, const JobServices::OthersWait& others_wait) {
   const JobRecord job = control->record();
   if (!IsForFleet(job)) return ProfileTurn();
+  std::string waited_for;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = waits_.find(job.id); known != waits_.end())
+      waited_for = known->second;
+  }
+  absl::StatusOr<ProfileTurn> turn =
+      AwaitTurn(control, others_wait, &waited_for);
+  const std::lock_guard lock(mutex_);
+  if (turn.ok() && !turn->later.empty()) {
+    waits_[job.id] = waited_for;
+  } else {
+    waits_.erase(job.id);
+  }
+  return turn;
+}
+
+absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTurn(
+    JobControl* control, const JobServices::OthersWait& others_wait,
+    std::string* waited_for) {
+  const JobRecord job = control->record();
   JobWait wait(control, options_.clock);
-  std::string waited_for;  // A profile's id.
-  Time unknown_since = steady_clock::now();
+  const Time began = steady_clock::now();
+  Time unknown_since = began;
   while (true) {
     RETURN_IF_ERROR(control->CheckGoOn());
     const Standing standing = StandingOf(job.key);
@@ -230,11 +301,20 @@ absl::StatusOr<ProfileTurn> FleetProfiles::Await(JobControl* control) {
       return ForFleet();
     }
     if (known && seen.holder) {
-      waited_for = seen.holder->profile;
-      wait.Show(absl::StrCat("waits for node ", seen.holder->node,
-                             ", which profiles this for the fleet"));
+      const std::string why =
+          absl::StrCat("waits for node ", seen.holder->node,
+                       ", which profiles this for the fleet");
+      if (std::exchange(*waited_for, seen.holder->profile) !=
+          seen.holder->profile) {
+        options_.log(false, absl::StrCat("job ", job.id, " (kernel ",
+                                         job.kernel, ") ", why));
+      }
+      if (steady_clock::now() - began >= options_.look_interval &&
+          others_wait())
+        return ProfileTurn{.later = why};
+      wait.Show(why);
     } else if (known && seen.profile && seen.profile->done &&
-               seen.profile->id == waited_for) {
+               seen.profile->id == *waited_for) {
       const std::string outcome =
           absl::StrCat("node ", seen.profile->done_by,
                        " profiled it for the fleet: ", seen.profile->outcome);
@@ -344,7 +424,7 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
       options_.registry->Commit(
           {{.key = HolderPlace(job.key),
             .value = EncodeFleetHolder({options_.node, profile.id}),
-            .expected = 0,
+            .expected = seen.holder_revision,
             .of_session = true},
            {.key = ProfilePlace(job.key),
             .value = EncodeFleetProfile(profile),
@@ -403,6 +483,7 @@ void FleetProfiles::OnJob(const JobRecord& job) {
                seen->second.profile) {
       declined_.insert(seen->second.profile->id);
     }
+    waits_.erase(job.id);
     awake_ = true;
   }
   changed_.notify_all();
@@ -459,7 +540,7 @@ void FleetProfiles::Tend(const std::string& place) {
     options_.registry
         ->Commit({{.key = HolderPlace(held.profile.key),
                    .value = EncodeFleetHolder({options_.node, held.profile.id}),
-                   .expected = 0,
+                   .expected = seen.holder_revision,
                    .of_session = true}})
         .IgnoreError();
   }
@@ -589,8 +670,9 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
     // One that nobody does is asked for anew, as it is wanted now.
     if (there.ok() && !there->done) {
       const auto holder = options_.registry->Get(HolderPlace(profile.key));
-      if (holder.ok()) return *there;
-      if (!absl::IsNotFound(holder.status())) return holder.status();
+      if (holder.ok() && holder->of_session) return *there;
+      if (!holder.ok() && !absl::IsNotFound(holder.status()))
+        return holder.status();
     }
   } else if (!absl::IsNotFound(now.status())) {
     return now.status();

@@ -1,7 +1,9 @@
 // FleetProfiles: one node of a class profiles a kernel, and the others wait for
 // what it publishes.
 //
-//   services.await_turn = [&](JobControl* job) { return profiles.Await(job); };
+//   services.await_turn = [&](JobControl* job, const auto& others_wait) {
+//     return profiles.Await(job, others_wait);
+//   };
 //   services.job_changed = [&](const JobRecord& job) { profiles.OnJob(job); };
 //
 // A job of this node asks here before it measures. Whoever is the first writes
@@ -10,6 +12,9 @@
 // holder's session ends, another node of the class, whose kernel is the same
 // and whose devices are healthy, goes on with the samples that are there. So
 // does one where a profile was asked for (Ask) and nobody has begun.
+//
+// A holder counts where its entry is of a session and its node is in the
+// registry, too: what somebody writes there keeps nobody from profiling.
 //
 // A node that cannot reach the registry for a while profiles by itself: what
 // it promotes is published when it is back, or stays a candidate where another
@@ -47,6 +52,7 @@
 #include "server/fleet/sample_chunks.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_requests.h"
+#include "server/jobs/job_services.h"
 #include "server/jobs/job_wait.h"
 #include "server/jobs/profile_turn.h"
 
@@ -88,6 +94,9 @@ class FleetProfiles {
     std::chrono::milliseconds look_interval{2000};
     // Between chunks of samples: what is lost where this node dies.
     std::chrono::milliseconds export_interval{50};
+    // Between looks whether the node that holds a profile is there; up to twice
+    // that. The second time that it is not it is nobody.
+    std::chrono::milliseconds holder_interval{60000};
     // How long a job waits for a registry that is out of reach, and for a table
     // that was published to serve here.
     std::chrono::milliseconds patience{15000};
@@ -103,9 +112,12 @@ class FleetProfiles {
   // Stops the registry, too. Waiting jobs end when they are asked to.
   void Stop();
 
-  // Waits until a job may measure, or need not. Jobs that publish nothing for
-  // the fleet may at once. Errors: CANCELLED where it was asked to end.
-  absl::StatusOr<ProfileTurn> Await(JobControl* control);
+  // Waits until a job may measure, or need not; while another node profiles not
+  // longer than a moment where others wait for the job's device. Jobs that
+  // publish nothing for the fleet may at once. Errors: CANCELLED where it was
+  // asked to end.
+  absl::StatusOr<ProfileTurn> Await(JobControl* control,
+                                    const JobServices::OthersWait& others_wait);
 
   // A job runs, or has ended: what it held is the next one's.
   void OnJob(const JobRecord& job);
@@ -138,7 +150,10 @@ class FleetProfiles {
     int64_t revision = 0;    // Of the profile; 0: there is none.
     std::string unreadable;  // Why there is no profile, though an entry.
     std::optional<FleetHolder> holder;
-    Time take_over_at{};  // This node's turn, where nobody holds it.
+    int64_t holder_revision = 0;  // Of its entry, believed or not; 0: none.
+    Time look_at{};               // When its node is looked for.
+    bool missed = false;          // It was not there the last time.
+    Time take_over_at{};          // This node's turn, where nobody holds it.
   };
   struct Watched {
     std::unique_ptr<FleetRegistry::WatchHandle> watch;
@@ -168,8 +183,16 @@ class FleetProfiles {
   void Run();
   void WatchClasses();
   void OnNews(const std::string& fleet_class, const FleetNews& news);
-  void TakeEntry(const FleetNews::Entry& one);
+  // Appends what is to be said to `notes`. Holds mutex_.
+  void TakeEntry(const FleetNews::Entry& one, std::vector<std::string>* notes);
+  // Lets go of holders whose nodes are not there.
+  void LookForHolders();
   Standing StandingOf(const ProfileKey& key);
+  // As Await, which keeps `waited_for` over several calls: the profile of
+  // another node that the job waits for.
+  absl::StatusOr<ProfileTurn> AwaitTurn(
+      JobControl* control, const JobServices::OthersWait& others_wait,
+      std::string* waited_for);
   // Waits for news, a second at most.
   void AwaitNews();
   // Whether what a job here finds for a key would be published.
@@ -210,6 +233,7 @@ class FleetProfiles {
   std::map<std::string, Watched> classes_;
   std::set<std::string> declined_;  // Profiles that were cancelled here.
   std::set<std::string> taken_;     // Those that this process tried to take.
+  std::map<uint64_t, std::string> waits_;  // Jobs, for which profiles.
   std::mt19937_64 random_{std::random_device{}()};
   std::unique_ptr<FleetRegistry::WatchHandle> session_;
   std::thread thread_;

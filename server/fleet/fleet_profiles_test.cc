@@ -15,6 +15,7 @@
 #include "base/fake_clock.h"
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_test_support.h"
 #include "server/fleet/signed_content.h"
 #include "server/jobs/fake_profiling.h"
@@ -73,7 +74,13 @@ class ProfilingNode {
                       const std::string& digest) { return *Head() == digest; },
         .jitter = std::chrono::milliseconds(1),
         .look_interval = std::chrono::milliseconds(20),
-        .patience = std::chrono::milliseconds(300)});
+        .holder_interval = std::chrono::milliseconds(50),
+        .patience = std::chrono::milliseconds(300),
+        .log =
+            [this](bool, const std::string& text) {
+              const std::lock_guard lock(mutex_);
+              log_ += text + "\n";
+            }});
     profiles_->Start();
   }
   ~ProfilingNode() { End(); }
@@ -98,11 +105,14 @@ class ProfilingNode {
     return std::make_shared<JobControl>(record, &jobs_,
                                         [](const std::string&) {});
   }
+  absl::StatusOr<ProfileTurn> Turn(JobControl* job) {
+    return profiles_->Await(job, others_wait_);
+  }
   // How the job's turn comes out, later.
   std::future<absl::StatusOr<ProfileTurn>> Await(
       const std::shared_ptr<JobControl>& job) {
     return std::async(std::launch::async,
-                      [this, job] { return profiles_->Await(job.get()); });
+                      [this, job] { return Turn(job.get()); });
   }
   void EndJob(const JobControl& job, JobState state,
               const std::string& message = "", const std::string& digest = "") {
@@ -132,6 +142,10 @@ class ProfilingNode {
     const std::lock_guard lock(mutex_);
     head_ = digest;
   }
+  std::string log() {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
   std::vector<ReprofileRequest> asked() {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -139,7 +153,10 @@ class ProfilingNode {
 
   std::mutex mutex_;
   std::vector<ReprofileRequest> asked_;
+  std::string log_;
   std::atomic<bool> attached_ = true;
+  std::atomic<bool> busy_ = false;  // Other jobs want its device.
+  const JobServices::OthersWait others_wait_ = [this] { return busy_.load(); };
   std::string head_;
   FakeClock clock_;
   FakeSampleStore samples_;
@@ -157,6 +174,14 @@ class KernelFolder : public TestFolder {
 
 class FleetProfilesTest : public ::testing::Test {
  protected:
+  FleetProfilesTest() {
+    for (const std::string node : {"node-1", "node-2"}) {
+      EXPECT_TRUE(watcher_
+                      .Commit({{.key = NodePlace(node),
+                                .value = EncodeFleetNode({.node = node})}})
+                      .ok());
+    }
+  }
   bool Holds(const std::string& node) {
     const auto entry = watcher_.Get(HolderPlace(one_.Key()));
     return entry.ok() && DecodeFleetHolder(entry->value)->node == node;
@@ -180,7 +205,7 @@ class FleetProfilesTest : public ::testing::Test {
 
 TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   const auto first = one_.Job(7);
-  const auto turn = one_.profiles_->Await(first.get());
+  const auto turn = one_.Turn(first.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, IsEmpty());
   EXPECT_TRUE(turn->for_fleet);
@@ -208,7 +233,7 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
 
 TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   one_.Measure(2500, 7);
   EXPECT_TRUE(Eventually([&] { return Chunks() >= 3; }));
   const ProfileKey key = one_.Key();
@@ -222,7 +247,7 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   EXPECT_THAT(request.reason, HasSubstr("node-1"));
 
   const auto second = two_.Job(3);
-  const auto turn = two_.profiles_->Await(second.get());
+  const auto turn = two_.Turn(second.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, IsEmpty());
   EXPECT_EQ(Profile()->id, id);
@@ -242,7 +267,7 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
 
 TEST_F(FleetProfilesTest, RefusesSamplesThatNobodyTrustedSigned) {
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   one_.Measure(10, 7);
   EXPECT_TRUE(Eventually([&] { return Chunks() == 1; }));
   const FleetEntry good = watcher_.List("chunks/")->entries[0];
@@ -274,7 +299,7 @@ TEST_F(FleetProfilesTest, RefusesSamplesThatNobodyTrustedSigned) {
 
 TEST_F(FleetProfilesTest, AnotherNodeTriesWhatFailed) {
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   one_.EndJob(*first, JobState::kFailed, "the GPU fell off the bus");
   EXPECT_TRUE(Eventually([&] { return two_.asked().size() == 1; }));
   EXPECT_TRUE(Profile()->FailedOn("node-1"));
@@ -284,7 +309,7 @@ TEST_F(FleetProfilesTest, AnotherNodeTriesWhatFailed) {
 
 TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   one_.EndJob(*first, JobState::kCancelled);
   EXPECT_TRUE(Eventually([&] { return !Profile(); }));
   EXPECT_FALSE(Holds("node-1"));
@@ -294,7 +319,7 @@ TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
 TEST_F(FleetProfilesTest, NoCanaryWhereTheFleetHasATable) {
   two_.SetHead("d9");
   const auto job = two_.Job(3, /*canary=*/true);
-  const auto turn = two_.profiles_->Await(job.get());
+  const auto turn = two_.Turn(job.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
   EXPECT_FALSE(Profile());
@@ -307,7 +332,7 @@ TEST_F(FleetProfilesTest, ACanaryThatWasAskedForEndsWhereTheFleetHasATable) {
   ASSERT_TRUE(one_.profiles_->Ask(wanted).ok());
   EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
   one_.SetHead("d9");
-  const auto turn = one_.profiles_->Await(one_.Job(3, /*canary=*/true).get());
+  const auto turn = one_.Turn(one_.Job(3, /*canary=*/true).get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
   EXPECT_TRUE(Profile()->done);
@@ -325,7 +350,7 @@ TEST_F(FleetProfilesTest, WhoseAnswerWasLostHoldsItAllTheSame) {
 TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {
   two_.attached_ = false;
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   one_.EndJob(*first, JobState::kFailed, "no space left on the device");
   EXPECT_TRUE(Eventually([&] { return !Profile()->failures.empty(); }));
   const std::string id = Profile()->id;
@@ -336,17 +361,17 @@ TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {
 
 TEST_F(FleetProfilesTest, ProfilesAloneWithoutRegistryOrKey) {
   one_.registry_->Disconnect();
-  const auto turn = one_.profiles_->Await(one_.Job(7).get());
+  const auto turn = one_.Turn(one_.Job(7).get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, IsEmpty());
   ProfilingNode keyless(&fleet_, folder_ / "kernels", "node-3", 0);
-  ASSERT_TRUE(keyless.profiles_->Await(keyless.Job(1).get()).ok());
+  ASSERT_TRUE(keyless.Turn(keyless.Job(1).get()).ok());
   EXPECT_FALSE(Holds("node-3"));
 }
 
 TEST_F(FleetProfilesTest, TakesItsPlaceAgainAfterItsSessionEnded) {
   const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.profiles_->Await(first.get()).ok());
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
   two_.attached_ = false;  // Nobody else can.
   one_.registry_->EndSession();
   EXPECT_TRUE(Eventually([&] { return Holds("node-1"); }));
@@ -368,12 +393,62 @@ TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
   // Who asks while it is done is told of that one.
   auto job = one_.Job(5);
   job->Update([](JobRecord& record) { record.budget_s = 20; });
-  ASSERT_TRUE(one_.profiles_->Await(job.get()).ok());
+  ASSERT_TRUE(one_.Turn(job.get()).ok());
   EXPECT_EQ(two_.profiles_->Ask(wanted)->id, asked->id);
 }
 
+TEST_F(FleetProfilesTest, AHolderThatIsOfNoSessionHoldsNothing) {
+  ASSERT_TRUE(watcher_
+                  .Commit({{.key = HolderPlace(one_.Key()),
+                            .value = EncodeFleetHolder({"ghost", "f"})}})
+                  .ok());
+  EXPECT_TRUE(one_.Turn(one_.Job(7).get())->for_fleet);
+  EXPECT_TRUE(Holds("node-1"));
+  EXPECT_THAT(one_.log(), HasSubstr("no node's session"));
+}
+
+TEST_F(FleetProfilesTest, AHolderWhoseNodeIsNotThereHoldsNothing) {
+  two_.attached_ = false;
+  ASSERT_TRUE(watcher_
+                  .Commit({{.key = HolderPlace(one_.Key()),
+                            .value = EncodeFleetHolder({"ghost", "f"}),
+                            .of_session = true}})
+                  .ok());
+  const auto job = one_.Job(7);
+  auto turn = one_.Await(job);
+  EXPECT_TRUE(Eventually([&] { return !job->record().waits_for.empty(); }));
+  EXPECT_TRUE(turn.get()->for_fleet);
+  EXPECT_TRUE(Holds("node-1"));
+  EXPECT_THAT(one_.log(), HasSubstr("ghost"));
+}
+
+TEST_F(FleetProfilesTest, AJobThatWaitsForAnotherNodeLetsOthersGoFirst) {
+  const auto first = one_.Job(7);
+  ASSERT_TRUE(one_.Turn(first.get()).ok());
+  two_.busy_ = true;
+  const auto second = two_.Job(3);
+  EXPECT_THAT(two_.Turn(second.get())->later, HasSubstr("node-1"));
+  EXPECT_THAT(two_.log(), HasSubstr("job 3 (kernel copy) waits for node"));
+  // It ends meanwhile: the job has not forgotten for what it waited.
+  one_.SetHead("d1");
+  two_.SetHead("d1");
+  one_.EndJob(*first, JobState::kSucceeded, "promoted", "d1");
+  EXPECT_TRUE(Eventually([&] { return Profile()->done; }));
+  EXPECT_THAT(two_.Turn(second.get())->done_elsewhere, HasSubstr("node-1"));
+}
+
+TEST_F(FleetProfilesTest, WhatIsTooLargeForAProfileIsNone) {
+  const std::string place = ProfilePlace(one_.Key());
+  std::string value = EncodeFleetProfile({.id = "1", .key = one_.Key()});
+  for (int i = 0; i < 5000; ++i) value += std::string("\x82\x01\0", 3);
+  EXPECT_FALSE(DecodeFleetProfile(place, value).ok());
+  ASSERT_TRUE(watcher_.Commit({{.key = place, .value = value}}).ok());
+  EXPECT_TRUE(one_.Turn(one_.Job(7).get())->for_fleet);
+  EXPECT_EQ(Profile()->node, "node-1");
+}
+
 TEST_F(FleetProfilesTest, EndsWithTheJobThatWaits) {
-  ASSERT_TRUE(one_.profiles_->Await(one_.Job(7).get()).ok());
+  ASSERT_TRUE(one_.Turn(one_.Job(7).get()).ok());
   const auto second = two_.Job(3);
   auto turn = two_.Await(second);
   EXPECT_TRUE(Eventually([&] { return !second->record().waits_for.empty(); }));

@@ -4,11 +4,15 @@
 //   ASSIGN_OR_RETURN(auto entry, registry.Get("heads/…"));
 //   registry.Commit({{.key = "heads/…", .value = head,
 //                     .expected = entry.revision}});    // ABORTED: was changed
-//   auto watch = registry.Watch("heads/…/", [](const FleetNews& news) {…});
+//   auto watch = registry.Watch("heads/…/", {}, [](const FleetNews& n) {…});
 //
 // The engine is etcd (server/fleet/etcd/), which every Kubernetes cluster runs;
 // consensus, leases and watches are its own. Keys are relative to the fleet's
 // prefix, which the registry adds.
+//
+// Who may write to the registry, or stands between, is not trusted with a
+// node's memory: whatever is read has bounds (FleetBounds). Keys outside of
+// what was asked for are dropped.
 //
 // Revisions are the registry's: they grow with each commit, over all keys, for
 // as long as the registry is not restored from a backup.
@@ -35,9 +39,20 @@ namespace wavetune {
 struct FleetEntry {
   std::string key;
   std::string value;
-  int64_t revision = 0;  // Of its last change.
+  int64_t revision = 0;     // Of its last change.
+  bool of_session = false;  // It goes when the session of who wrote it ends.
+  bool cut = false;         // The value was too large, and is left out.
 
   friend bool operator==(const FleetEntry&, const FleetEntry&) = default;
+};
+
+// What is read of the entries beneath a prefix. A value that is too large comes
+// without its bytes. Where all entries together are too much the reading fails:
+// this node goes on with what it knew.
+struct FleetBounds {
+  size_t entry_bytes = size_t{64} << 10;  // Of one value; 0: keys alone.
+  size_t all_bytes = size_t{4} << 20;     // Of keys and values.
+  size_t entries = 10000;
 };
 
 // Entries beneath a prefix at one moment, sorted by key.
@@ -80,7 +95,10 @@ class FleetRegistry {
   // MiB and 128 operations as it is installed.
   static constexpr size_t kMaxValueBytes = 1 << 20;
   static constexpr size_t kMaxWrites = 64;
+  // Keys that are longer are nobody's of ours, and dropped.
+  static constexpr size_t kMaxKeyBytes = 1024;
 
+  using Taker = std::function<void(FleetEntry)>;
   using Listener = std::function<void(const FleetNews&)>;
   using SessionListener = std::function<void()>;
 
@@ -101,11 +119,23 @@ class FleetRegistry {
   // may have happened all the same), PERMISSION_DENIED and UNAUTHENTICATED
   // where it refuses this node; with what to do.
 
-  // Errors: NOT_FOUND.
-  virtual absl::StatusOr<FleetEntry> Get(absl::string_view key) = 0;
+  // A value of more than `most_bytes` is left out. Errors: NOT_FOUND.
+  virtual absl::StatusOr<FleetEntry> Get(absl::string_view key,
+                                         size_t most_bytes) = 0;
+  absl::StatusOr<FleetEntry> Get(absl::string_view key) {
+    return Get(key, FleetBounds().entry_bytes);
+  }
 
-  // Returns the entries whose keys begin with `prefix`.
-  virtual absl::StatusOr<FleetListing> List(absl::string_view prefix) = 0;
+  // Gives `take` the entries whose keys begin with `prefix`, in the order of
+  // their keys, of one moment, and returns the registry's revision then.
+  // Errors: also RESOURCE_EXHAUSTED for more than the bounds; some were given
+  // then.
+  virtual absl::StatusOr<int64_t> Read(absl::string_view prefix,
+                                       const FleetBounds& bounds,
+                                       const Taker& take) = 0;
+  // The same, together.
+  absl::StatusOr<FleetListing> List(absl::string_view prefix,
+                                    const FleetBounds& bounds = {});
 
   // Makes all changes or none; returns the revision that they have. Errors:
   // ABORTED where an entry does not have the expected revision;
@@ -119,14 +149,17 @@ class FleetRegistry {
   virtual absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) = 0;
 
   // Tells `listener` all entries whose keys begin with `prefix`, then each
-  // change in order, from one thread. Cannot fail: an outage is news.
+  // change in order, from one thread. Cannot fail: an outage is news, and so is
+  // more than the bounds, until there is less.
   [[nodiscard]] virtual std::unique_ptr<WatchHandle> Watch(
-      absl::string_view prefix, Listener listener) = 0;
+      absl::string_view prefix, const FleetBounds& bounds,
+      Listener listener) = 0;
 
   // The session is this node's life: the registry ends it, with the entries
   // that are of it, when it has not heard of the node for its time to live.
-  // Returns whether it surely lives now.
-  virtual bool HasSession() = 0;
+  // Returns OK where it surely lives now; else why not, as the registry said
+  // last: how it answers this node, whatever else that asks for.
+  virtual absl::Status Session() = 0;
 
   // Calls `listener` from now on each time that a session begins: what was of
   // the one before is gone, or will be. Drop the handle to end.

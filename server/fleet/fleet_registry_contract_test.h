@@ -40,8 +40,9 @@ using FleetFactory = std::unique_ptr<FleetUnderTest> (*)();
 // What a watch told, put together as whoever follows it would.
 class FleetFollower {
  public:
-  FleetFollower(FleetRegistry* registry, const std::string& prefix)
-      : watch_(registry->Watch(prefix, [this](const FleetNews& news) {
+  FleetFollower(FleetRegistry* registry, const std::string& prefix,
+                const FleetBounds& bounds = {})
+      : watch_(registry->Watch(prefix, bounds, [this](const FleetNews& news) {
           const std::lock_guard lock(mutex_);
           if (!news.status.ok()) {
             ++outages_;
@@ -196,7 +197,7 @@ TEST_P(FleetRegistryContractTest, RefusesWhatNoRegistryTakes) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       node_->Commit({{.key = "a", .value = most + "x"}}).status()));
   Put("a", most);
-  EXPECT_EQ(node_->Get("a")->value, most);
+  EXPECT_EQ(node_->Get("a", FleetRegistry::kMaxValueBytes)->value, most);
   std::vector<FleetWrite> many(FleetRegistry::kMaxWrites);
   for (size_t i = 0; i < many.size(); ++i)
     many[i] = {.key = "many/" + std::to_string(i), .value = "x"};
@@ -233,10 +234,43 @@ TEST_P(FleetRegistryContractTest, SeveralWatchesOfANodeAreIndependent) {
   EXPECT_TRUE(a.Sees({{"a/1", "three"}}));
 }
 
+TEST_P(FleetRegistryContractTest, WhatIsTooLargeComesWithoutItsValue) {
+  Put("a/1", std::string(100, 'x'));
+  Put("a/2", "two");
+  const auto entry = node_->Get("a/1", 99);
+  EXPECT_TRUE(entry->cut && entry->value.empty()) << entry->value;
+  EXPECT_FALSE(node_->Get("a/1", 100)->cut);
+  const auto listing = node_->List("a/", {.entry_bytes = 99});
+  ASSERT_EQ(listing->entries.size(), 2u);
+  EXPECT_TRUE(listing->entries[0].cut);
+  EXPECT_EQ(listing->entries[1].value, "two");
+  EXPECT_EQ(node_->List("a/", {.entry_bytes = 0})->entries[1].value, "");
+  FleetFollower follower(node_.get(), "a/", {.entry_bytes = 99});
+  ASSERT_TRUE(follower.Sees({{"a/1", ""}, {"a/2", "two"}}));
+  Put("a/2", std::string(100, 'x'));
+  EXPECT_TRUE(follower.Sees({{"a/1", ""}, {"a/2", ""}}));
+}
+
+TEST_P(FleetRegistryContractTest, MoreThanTheBoundsIsAnOutageUntilThereIsLess) {
+  Put("a/1", "one");
+  Put("a/2", "two");
+  const FleetBounds few{.entries = 2};
+  FleetFollower follower(node_.get(), "a/", few);
+  ASSERT_TRUE(follower.Sees({{"a/1", "one"}, {"a/2", "two"}}));
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(node_->List("a/", {.all_bytes = 10}).status()));
+  Put("a/3", "three");
+  EXPECT_TRUE(follower.SeesOutage());
+  EXPECT_TRUE(absl::IsResourceExhausted(node_->List("a/", few).status()));
+  ASSERT_TRUE(node_->Commit({{.key = "a/1"}}).ok());
+  EXPECT_TRUE(follower.Sees({{"a/2", "two"}, {"a/3", "three"}}));
+}
+
 TEST_P(FleetRegistryContractTest, WhatIsOfASessionGoesWithItsNode) {
   auto other = fleet_->Join();
   AwaitSession(*other);
-  EXPECT_TRUE(other->HasSession());
+  const absl::Status session = other->Session();
+  EXPECT_TRUE(session.ok()) << session;
   FleetFollower follower(node_.get(), "nodes/");
   ASSERT_TRUE(
       other
@@ -244,6 +278,8 @@ TEST_P(FleetRegistryContractTest, WhatIsOfASessionGoesWithItsNode) {
                     {.key = "nodes/kept", .value = "kept"}})
           .ok());
   ASSERT_TRUE(follower.Sees({{"nodes/b", "here"}, {"nodes/kept", "kept"}}));
+  EXPECT_TRUE(node_->Get("nodes/b")->of_session);
+  EXPECT_FALSE(node_->Get("nodes/kept")->of_session);
   other.reset();
   EXPECT_TRUE(follower.Sees({{"nodes/kept", "kept"}}));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -139,7 +140,9 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
   int64_t serve = 0;
   int64_t unwell = 0;
   std::string first;
+  bool sees_any = false;
   for (const FleetNode& node : nodes) {
+    sees_any = sees_any || absl::c_linear_search(node.classes, fleet_class);
     if (node.node == head.node) continue;
     for (const FleetNode::Table& table : node.tables) {
       if (table.fleet_class != fleet_class || table.kernel != head.key.kernel ||
@@ -153,6 +156,12 @@ RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
     }
   }
   using Kind = RolloutStep::Kind;
+  // Who drives it is a node of the class, too.
+  if (!sees_any) {
+    return {Kind::kWait,
+            "no node of its class shows itself in the registry, not even this "
+            "one"};
+  }
   if (static_cast<double>(unwell) > kMostUnwell * static_cast<double>(serve)) {
     return {Kind::kHalt,
             absl::StrCat(unwell, " of ", serve,

@@ -67,7 +67,7 @@ struct RolloutStep {
   enum class Kind { kWait, kAdvance, kFinish, kHalt };
 
   Kind kind = Kind::kWait;
-  std::string why;  // Of kHalt: what is the matter, for people.
+  std::string why;  // What is the matter, for people; empty: nothing is.
 };
 
 // Returns the next step of a rollout of a head whose nodes say so; those of
@@ -78,7 +78,8 @@ struct RolloutStep {
 // halted where more than a tenth of the nodes that serve it are not well, or
 // where none could serve it for kMostStageS. Nodes that cannot serve it for a
 // reason of their own, as a pinned kernel, do not hold it up longer than that.
-// Cannot fail.
+// Where no node of the class shows itself, nobody can say how it goes: it
+// waits. Cannot fail.
 inline constexpr double kMostStageS = 600;
 RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
                             absl::Span<const FleetNode> nodes,

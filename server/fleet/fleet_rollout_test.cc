@@ -114,6 +114,16 @@ TEST(FleetRolloutTest, ANodeAloneInItsClassWaitsForNobody) {
   EXPECT_EQ(Next(last, others, 31).kind, Kind::kFinish);
 }
 
+TEST(FleetRolloutTest, WaitsWhereNoNodeOfItsClassShowsItself) {
+  const FleetRollout last = InStage(2, 1);
+  std::vector<FleetNode> others = Serving(last, 3);
+  for (FleetNode& node : others) node.classes = {"other"};
+  const RolloutStep step =
+      NextRolloutStep(last, TheHead(), others, kMostStageS + 31);
+  EXPECT_EQ(step.kind, Kind::kWait);
+  EXPECT_THAT(step.why, HasSubstr("not even this one"));
+}
+
 TEST(FleetRolloutTest, APlanThatIsWrongSaysSo) {
   EXPECT_TRUE(CheckRolloutPlan({{10, 100}, 60}).ok());
   for (const RolloutPlan& plan :

@@ -20,7 +20,9 @@ void FleetRollouts::Look() {
     if (!rollout.rollout.halted.empty()) continue;
     if (rollout.driver == options_.node) {
       // What fails is tried again at the next look.
-      Drive(rollout).IgnoreError();
+      const absl::Status driven = Drive(rollout);
+      if (!driven.ok() && !absl::IsAborted(driven))
+        SayWaits(rollout, std::string(driven.message()));
     } else if (rollout.driver.empty()) {
       Campaign(rollout);
       const std::string place = RolloutPlace(rollout.head.key);
@@ -55,14 +57,18 @@ absl::Status FleetRollouts::Drive(const Rollout& rollout) {
   ASSIGN_OR_RETURN(const std::vector<FleetNode> nodes,
                    options_.presence->Nodes());
   const std::vector<std::string> names = NodesOfRollout(rollout.head, nodes);
-  if (rollout.rollout.stage_since_us == 0) return SetStage(rollout, 0, names);
   Stage& stage = stages_[RolloutPlace(rollout.head.key)];
   if (stage.revision != rollout.revision)
-    stage = {rollout.revision, steady_clock::now()};
+    stage = {.revision = rollout.revision, .since = steady_clock::now()};
   const std::chrono::duration<double> in_stage =
       steady_clock::now() - stage.since;
   const RolloutStep step =
       NextRolloutStep(rollout.rollout, rollout.head, nodes, in_stage.count());
+  if (step.kind == RolloutStep::Kind::kWait) {
+    SayWaits(rollout, step.why);
+    if (!step.why.empty()) return absl::OkStatus();
+  }
+  if (rollout.rollout.stage_since_us == 0) return SetStage(rollout, 0, names);
   switch (step.kind) {
     case RolloutStep::Kind::kAdvance:
       return SetStage(rollout, rollout.rollout.stage + 1, names);
@@ -73,6 +79,12 @@ absl::Status FleetRollouts::Drive(const Rollout& rollout) {
     default:
       return absl::OkStatus();
   }
+}
+
+void FleetRollouts::SayWaits(const Rollout& rollout, const std::string& why) {
+  std::string& said = stages_[RolloutPlace(rollout.head.key)].waits;
+  if (std::exchange(said, why) == why || why.empty()) return;
+  Tell(true, rollout, absl::StrCat("waits: ", why));
 }
 
 absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,

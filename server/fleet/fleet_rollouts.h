@@ -59,6 +59,8 @@ class FleetRollouts {
   // Becomes its driver, where it is this node's turn.
   void Campaign(const Rollout& rollout);
   absl::Status Drive(const Rollout& rollout);
+  // Once for each reason.
+  void SayWaits(const Rollout& rollout, const std::string& why);
   absl::Status SetStage(const Rollout& rollout, int32_t stage,
                         const std::vector<std::string>& nodes);
   absl::Status Finish(const Rollout& rollout);
@@ -73,6 +75,7 @@ class FleetRollouts {
   struct Stage {
     int64_t revision = 0;
     Time since{};
+    std::string waits = {};  // Why it goes no further, as was said last.
   };
   // The task's own: when this node drives what nobody does, and the stages of
   // what it does drive, by place.

@@ -108,18 +108,20 @@ void FleetTables::WatchClasses() {
       if (!classes_.try_emplace(fleet_class).second) continue;
     }
     auto heads = options_.registry->Watch(
-        HeadsPrefix(fleet_class), [this, fleet_class](const FleetNews& news) {
+        HeadsPrefix(fleet_class), {.entry_bytes = kMostHeadBytes},
+        [this, fleet_class](const FleetNews& news) {
           OnNews(fleet_class, news, &FleetTables::TakeHeads);
         });
     auto orders = options_.registry->Watch(
-        OrdersPrefix(fleet_class), [this, fleet_class](const FleetNews& news) {
+        OrdersPrefix(fleet_class), {.entry_bytes = kMostHeadBytes},
+        [this, fleet_class](const FleetNews& news) {
           OnNews(fleet_class, news, &FleetTables::TakeOrders);
         });
-    auto rollouts =
-        options_.registry->Watch(RolloutsPrefix(fleet_class),
-                                 [this, fleet_class](const FleetNews& news) {
-                                   TakeRollouts(fleet_class, news);
-                                 });
+    auto rollouts = options_.registry->Watch(
+        RolloutsPrefix(fleet_class), {.entry_bytes = 2 * kMostHeadBytes},
+        [this, fleet_class](const FleetNews& news) {
+          TakeRollouts(fleet_class, news);
+        });
     const std::lock_guard lock(mutex_);
     classes_[fleet_class].heads = std::move(heads);
     classes_[fleet_class].orders = std::move(orders);
@@ -130,21 +132,18 @@ void FleetTables::WatchClasses() {
 void FleetTables::OnNews(const std::string& fleet_class, const FleetNews& news,
                          void (FleetTables::*take)(const std::string&,
                                                    const FleetNews&)) {
-  std::string before;
   {
     const std::lock_guard lock(mutex_);
-    before = std::exchange(outage_, std::string(news.status.message()));
+    outage_ = std::string(news.status.message());
     if (news.status.ok()) (this->*take)(fleet_class, news);
     awake_ = true;
   }
   changed_.notify_all();
-  if (before.empty() && !news.status.ok()) {
-    options_.log(true, absl::StrCat("the fleet's registry is out of reach, "
-                                    "this node serves what it has: ",
-                                    news.status.message()));
-  } else if (!before.empty() && news.status.ok()) {
-    options_.log(false, "the fleet's registry answers again");
-  }
+}
+
+std::string FleetTables::outage() {
+  const std::lock_guard lock(mutex_);
+  return outage_;
 }
 
 size_t FleetTables::ForEachOf(const std::string& fleet_class,
@@ -162,17 +161,20 @@ size_t FleetTables::ForEachOf(const std::string& fleet_class,
 void FleetTables::TakeHeads(const std::string& fleet_class,
                             const FleetNews& news) {
   if (news.whole) classes_[fleet_class].heads_listed = true;
+  // What changes for many kernels at once is fetched over as many waits; what
+  // a node finds when it comes is not.
+  const Time now = steady_clock::now();
+  int64_t waiting = 0;
   size_t heads = ForEachOf(fleet_class, [&](State& state) {
     if (news.whole) state.registered = std::nullopt;
+    if (state.calm_until > now) ++waiting;
   });
   for (const FleetNews::Entry& one : news.entries) {
     if (!heads_.contains(one.entry.key) && ++heads > kMostHeads) break;
     State& state = heads_[one.entry.key];
     state.registered = one.deleted ? std::nullopt : std::optional(one.entry);
-    // What is too large is no head, and need not be kept.
-    if (one.entry.value.size() > kMostHeadBytes)
-      state.registered->value.clear();
-    state.calm_until = steady_clock::now() + RandomWait();
+    if (state.calm_until <= now) ++waiting;
+    state.calm_until = now + (news.whole ? 1 : waiting) * RandomWait();
     state.retry_at = {};
     state.backoff.reset();
   }
@@ -358,7 +360,7 @@ absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
   state.accepted = head;
   state.stored = stored;
   state.behind.clear();
-  state.fetched.clear();
+  std::string().swap(state.fetched);
   return absl::OkStatus();
 }
 

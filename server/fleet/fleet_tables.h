@@ -127,6 +127,8 @@ class FleetTables {
   void JudgeAnew();
 
   FleetView View();
+  // Returns why the watches hear nothing; empty: they do, or there are none.
+  std::string outage();
 
   // Returns the digest of the head that the registry has for a class, kernel
   // and fingerprint; empty: it has none that is good. Errors: UNAVAILABLE while

@@ -22,7 +22,8 @@ absl::StatusOr<std::string> FleetTables::Fetch(const std::string& key,
   const std::string& digest = head.digest;
   // One that may not serve here yet is not fetched with each try.
   if (Sha256Hex(state.fetched) == digest) return state.fetched;
-  const auto blob = options_.registry->Get(BlobKey(head.key, digest));
+  const auto blob = options_.registry->Get(BlobKey(head.key, digest),
+                                           FleetRegistry::kMaxValueBytes);
   if (absl::IsNotFound(blob.status())) {
     // It may have gone since, with a head that is the fleet's no longer.
     RETURN_IF_ERROR(LookAgain(key, state));

@@ -40,7 +40,7 @@ absl::StatusOr<FleetHead> FleetTables::Publish(const Order& order) {
   if (freeze.ok())
     return FrozenAlready(place.kernel, DecodeFreeze(freeze->value));
   if (!absl::IsNotFound(freeze.status())) return freeze.status();
-  const auto entry = options_.registry->Get(key);
+  const auto entry = options_.registry->Get(key, kMostHeadBytes);
   if (!entry.ok() && !absl::IsNotFound(entry.status())) return entry.status();
   State state;
   if (entry.ok()) state.registered = *entry;
@@ -152,7 +152,7 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
   });
   for (const FleetNews::Entry& one : news.entries) {
     const auto place = OrderPlaceOf(fleet_class, one.entry.key);
-    if (!place.ok() || one.entry.value.size() > kMostHeadBytes) continue;
+    if (!place.ok()) continue;
     const std::string key =
         absl::StrCat(HeadsPrefix(fleet_class), place->kernel);
     if (!heads_.contains(key) && (one.deleted || ++states > kMostHeads))

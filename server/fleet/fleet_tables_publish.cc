@@ -13,8 +13,9 @@ namespace wavetune {
 
 absl::StatusOr<std::vector<FleetWrite>> FleetTables::PayloadWrites(
     const State& state, const FleetHead& head) {
-  ASSIGN_OR_RETURN(FleetListing blobs,
-                   options_.registry->List(BlobsPrefix(head.key)));
+  ASSIGN_OR_RETURN(
+      FleetListing blobs,
+      options_.registry->List(BlobsPrefix(head.key), {.entry_bytes = 0}));
   // The one that is replaced is first to be kept, then what came last.
   const std::string own = BlobKey(head.key, head.digest);
   const std::string before =
@@ -30,7 +31,9 @@ absl::StatusOr<std::vector<FleetWrite>> FleetTables::PayloadWrites(
   std::vector<FleetWrite> writes;
   for (const FleetEntry& blob : blobs.entries) {
     if (blob.key == own) {
-      there = Sha256Hex(blob.value) == head.digest;
+      const auto payload =
+          options_.registry->Get(own, FleetRegistry::kMaxValueBytes);
+      there = payload.ok() && Sha256Hex(payload->value) == head.digest;
     } else if (kept < kPayloadsKept) {
       ++kept;
     } else if (writes.size() + 3 < FleetRegistry::kMaxWrites) {
@@ -45,7 +48,7 @@ absl::StatusOr<std::vector<FleetWrite>> FleetTables::PayloadWrites(
 
 absl::Status FleetTables::LookAgain(const std::string& key,
                                     const State& state) {
-  const auto now = options_.registry->Get(key);
+  const auto now = options_.registry->Get(key, kMostHeadBytes);
   if (!now.ok() && !absl::IsNotFound(now.status())) return now.status();
   const int64_t revision = now.ok() ? now->revision : 0;
   if (revision == RevisionOf(state.registered)) return absl::OkStatus();

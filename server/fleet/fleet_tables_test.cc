@@ -402,7 +402,7 @@ TEST_F(FleetTablesTest, OldPayloadsGoAndTheHeadsIsAlwaysThere) {
   const std::string key = HeadKey(a->Key());
   size_t most = 0;
   // Told within each commit.
-  const auto watch = somebody.Watch(key, [&](const FleetNews& news) {
+  const auto watch = somebody.Watch(key, {}, [&](const FleetNews& news) {
     for (const FleetNews::Entry& one : news.entries) {
       const auto head = ReadHead(key, one.entry.value);
       ASSERT_TRUE(head.ok()) << head.status();

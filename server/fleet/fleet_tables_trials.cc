@@ -34,13 +34,10 @@ void FleetTables::TakeRollouts(const std::string& fleet_class,
     }
     for (const FleetNews::Entry& one : news.entries) {
       absl::string_view kernel = one.entry.key;
-      kernel.remove_prefix(prefix.size());
+      if (!absl::ConsumePrefix(&kernel, prefix)) continue;
       const bool of_driver = absl::ConsumeSuffix(&kernel, "/driver");
       const std::string key = head_of(kernel);
-      if (one.entry.value.size() > 2 * kMostHeadBytes ||
-          (heads_.size() >= kMostHeads && !heads_.contains(key))) {
-        continue;
-      }
+      if (heads_.size() >= kMostHeads && !heads_.contains(key)) continue;
       State& state = heads_[key];
       if (of_driver) {
         const auto driver = DecodeFleetHolder(one.entry.value);

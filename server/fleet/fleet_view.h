@@ -56,8 +56,9 @@ struct FleetView {
 
   std::string node;        // Its name.
   bool publishes = false;  // Whether it has a key to sign with.
-  std::string outage;  // Why the registry is out of reach; empty: it is not.
-  std::string absent;  // Why others do not see it; empty: they do.
+  std::string outage;      // Why the registry does not answer; empty: it does.
+  bool never_reached = false;     // It has not answered since the start.
+  std::string absent;             // Why others do not see it; empty: they do.
   std::vector<Profile> profiles;  // Sorted as the heads.
   std::vector<Rollout> rollouts;  // The same.
   std::vector<Standing> heads;    // Sorted by class, then kernel.

@@ -2,8 +2,10 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
 
 namespace wavetune {
 
@@ -34,6 +36,16 @@ absl::Status CheckFleetWrites(const std::vector<FleetWrite>& writes) {
 absl::Status FleetEntryChanged(absl::string_view key) {
   return absl::AbortedError(
       absl::StrCat(key, " was changed by another node meanwhile"));
+}
+
+absl::StatusOr<FleetListing> FleetRegistry::List(absl::string_view prefix,
+                                                 const FleetBounds& bounds) {
+  FleetListing listing;
+  ASSIGN_OR_RETURN(listing.revision,
+                   Read(prefix, bounds, [&](FleetEntry entry) {
+                     listing.entries.push_back(std::move(entry));
+                   }));
+  return listing;
 }
 
 }  // namespace wavetune

@@ -23,6 +23,7 @@
 #include "base/status_macros.h"
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_trust.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/fleet/signed_content.h"
 
 namespace wavetune {
@@ -62,11 +63,12 @@ absl::StatusOr<PlacedContent<Content>> ReadPlaced(
                    ReadSignedContent(purpose, entry.key, entry.value));
   PlacedContent<Content> result{.content = {},
                                 .public_key = std::move(read.public_key)};
-  const bool parsed = result.content.ParseFromString(read.content);
+  const absl::Status parsed = ParseEntry(
+      entry.key, read.content, kMostParsedRecordBytes, &result.content);
   RETURN_IF_ERROR(
       trust.Check(result.public_key, result.content.node(), silicon_key)
           .status());
-  if (!parsed || result.content.key() != entry.key ||
+  if (!parsed.ok() || result.content.key() != entry.key ||
       result.content.fleet() != fleet) {
     return absl::DataLossError(
         absl::StrCat("what is at ", entry.key, " is no ", purpose, " of it"));

@@ -18,6 +18,9 @@ namespace {
 
 constexpr char kChunkPurpose[] = "chunk";
 constexpr size_t kPageSamples = 1000;
+// A chunk has another sample where it is not full yet.
+constexpr FleetBounds kChunkBounds{.entry_bytes = 2 * SampleChunks::kMostBytes,
+                                   .all_bytes = size_t{128} << 20};
 
 // No device takes two samples of one pair at one moment.
 using Identity = std::tuple<std::string, int64_t, Configuration, Problem>;
@@ -98,28 +101,37 @@ absl::StatusOr<SampleChunks::Imported> SampleChunks::Import(
     const ProfileKey& key, const std::string& profile,
     uint64_t generation) const {
   Imported imported;
-  ASSIGN_OR_RETURN(const FleetListing chunks,
-                   options_.registry->List(ChunksPrefix(key, profile)));
-  if (chunks.entries.empty()) return imported;
   std::set<Identity> known;
-  ASSIGN_OR_RETURN(const SampleSet stored,
-                   options_.samples->Load(key, generation));
-  for (const SampleRecord& record : stored.samples)
-    known.insert(IdentityOf(record));
-  for (const FleetEntry& chunk : chunks.entries) {
+  bool loaded = false;
+  const auto take = [&](const FleetEntry& chunk) -> absl::Status {
     absl::StatusOr<std::vector<SampleRecord>> samples = Read(key, chunk);
     if (!samples.ok()) {
       if (imported.refused++ == 0)
         imported.why = std::string(samples.status().message());
-      continue;
+      return absl::OkStatus();
+    }
+    if (!std::exchange(loaded, true)) {
+      ASSIGN_OR_RETURN(const SampleSet stored,
+                       options_.samples->Load(key, generation));
+      for (const SampleRecord& record : stored.samples)
+        known.insert(IdentityOf(record));
     }
     std::erase_if(*samples, [&](const SampleRecord& record) {
       return !known.insert(IdentityOf(record)).second;
     });
-    if (samples->empty()) continue;
-    RETURN_IF_ERROR(options_.samples->Append(key, generation, *samples, {}));
+    if (samples->empty()) return absl::OkStatus();
     imported.samples += static_cast<int64_t>(samples->size());
-  }
+    return options_.samples->Append(key, generation, *samples, {});
+  };
+  // Each is stored and let go.
+  absl::Status stored;
+  RETURN_IF_ERROR(options_.registry
+                      ->Read(ChunksPrefix(key, profile), kChunkBounds,
+                             [&](const FleetEntry& chunk) {
+                               if (stored.ok()) stored = take(chunk);
+                             })
+                      .status());
+  RETURN_IF_ERROR(stored);
   return imported;
 }
 

@@ -1,6 +1,7 @@
 #include "server/jobs/job_queue.h"
 
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr size_t kJobsInMemory = 256;
 // What a queued job says.
 constexpr char kWaitsForJob[] = "waits for job ";
 constexpr char kWaitsForThread[] = "waits for a thread: ";
+// Jobs of a device that all wait for other nodes look in turns.
+constexpr std::chrono::seconds kLookInTurns{5};
 
 // What a job says at its end: stored, sent and shown. Enough for some dozen
 // candidates or faults of a manifest.
@@ -353,12 +356,32 @@ void JobQueue::RunNext(Worker* worker, std::unique_lock<std::mutex>& lock) {
   worker->queue.pop_front();
   worker->running = job->control->record().id;
   lock.unlock();
-  RunJob(*job);
+  const bool ended = RunJob(worker, *job);
   lock.lock();
   worker->running = 0;
+  job->waits = !ended;
+  if (ended) return;
+  const int priority = job->control->record().priority;
+  worker->queue.insert(std::find_if(worker->queue.begin(), worker->queue.end(),
+                                    [&](const std::shared_ptr<Job>& other) {
+                                      return other->control->record().priority <
+                                             priority;
+                                    }),
+                       job);
 }
 
-void JobQueue::RunJob(Job& job) {
+bool JobQueue::OthersWait(const Worker& worker, Clock::Duration since) {
+  std::lock_guard lock(mutex_);
+  // Those that wait themselves have their look now and then.
+  return std::any_of(worker.queue.begin(), worker.queue.end(),
+                     [&](const std::shared_ptr<Job>& other) {
+                       return !other->waits ||
+                              services_.clock->SteadyNow() - since >
+                                  kLookInTurns;
+                     });
+}
+
+bool JobQueue::RunJob(Worker* worker, Job& job) {
   JobControl& control = *job.control;
   bool runs = false;
   control.Update(
@@ -366,16 +389,27 @@ void JobQueue::RunJob(Job& job) {
         // Cancelled while it was queued: Cancel finished it.
         if (record.finished()) return;
         record.state = JobState::kRunning;
-        if (absl::StartsWith(record.message, kWaitsForJob) ||
+        if (job.waits || absl::StartsWith(record.message, kWaitsForJob) ||
             absl::StartsWith(record.message, kWaitsForThread)) {
           record.message.clear();
         }
         runs = true;
       },
-      JobControl::Persist::kSynced);
-  if (!runs) return;
+      job.waits ? JobControl::Persist::kNo : JobControl::Persist::kSynced);
+  if (!runs) return true;
   services_.job_changed(control.record());
-  const absl::StatusOr<ProfileTurn> turn = services_.await_turn(&control);
+  const Clock::Duration began = services_.clock->SteadyNow();
+  const absl::StatusOr<ProfileTurn> turn = services_.await_turn(
+      &control, [&] { return OthersWait(*worker, began); });
+  if (turn.ok() && !turn->later.empty()) {
+    // On disk it runs: the next start goes on with it either way.
+    control.Update([&](JobRecord& record) {
+      record.state = JobState::kQueued;
+      record.phase = JobPhase::kWaiting;
+      record.message = turn->later;
+    });
+    return false;
+  }
   absl::Status status = turn.status();
   const bool measures = status.ok() && turn->done_elsewhere.empty();
   if (status.ok() && !measures) {
@@ -405,9 +439,10 @@ void JobQueue::RunJob(Job& job) {
   if (!status.ok() && control.stopping() && !control.cancelled()) {
     // Stays RUNNING on disk: the next start goes on with it.
     control.Update([](JobRecord&) {}, JobControl::Persist::kSynced);
-    return;
+    return true;
   }
   Finish(job, status);
+  return true;
 }
 
 void JobQueue::Finish(Job& job, const absl::Status& status) {

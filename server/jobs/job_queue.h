@@ -120,6 +120,7 @@ class JobQueue {
     SharedProblems workload_problems;
     MeasureRequest measure;
     MeasureListener listener;
+    bool waits = false;  // For another node: others of its device go first.
   };
   struct Worker {
     std::deque<std::shared_ptr<Job>> queue;
@@ -157,7 +158,10 @@ class JobQueue {
   void RunSpare();
   // Runs the worker's next job. `lock` is released meanwhile.
   void RunNext(Worker* worker, std::unique_lock<std::mutex>& lock);
-  void RunJob(Job& job);
+  // False: it is to be run again, after others.
+  bool RunJob(Worker* worker, Job& job);
+  // Whether other jobs want the device of one that waits for another node.
+  bool OthersWait(const Worker& worker, Clock::Duration since);
   void Finish(Job& job, const absl::Status& status);
   void ForgetOldJobs();
 

@@ -82,6 +82,35 @@ TEST_F(JobQueueTest, ABudgetTooSmallForATableIsSaidWithWhatItNeeds) {
   EXPECT_EQ(other.message, "no candidate has enough samples");
 }
 
+TEST_F(JobQueueTest, AJobThatWaitsForAnotherNodeLetsOthersOfItsDeviceGoFirst) {
+  JobServices services = Services();
+  std::atomic<uint64_t> waiting = 0;
+  std::mutex mutex;
+  std::vector<uint64_t> ended;
+  services.await_turn =
+      [&](JobControl* job,
+          const JobServices::OthersWait& others_wait) -> ProfileTurn {
+    uint64_t none = 0;
+    if (!waiting.compare_exchange_strong(none, job->record().id)) return {};
+    while (!others_wait()) std::this_thread::yield();
+    return {.later = "waits for node node-2"};
+  };
+  services.job_changed = [&](const JobRecord& job) {
+    if (!job.finished()) return;
+    std::lock_guard lock(mutex);
+    ended.push_back(job.id);
+  };
+  queue_ = std::make_unique<JobQueue>(services);
+  ASSERT_TRUE(queue_->Start().ok());
+  const uint64_t first = queue_->Reprofile({})->front().id;
+  while (waiting == 0) std::this_thread::yield();
+  const uint64_t second = queue_->Reprofile({.budget_s = 1e6})->front().id;
+  EXPECT_EQ(Wait(*queue_, second).state, JobState::kSucceeded);
+  EXPECT_EQ(Wait(*queue_, first).state, JobState::kSucceeded);
+  queue_ = nullptr;
+  EXPECT_THAT(ended, ElementsAre(second, first));
+}
+
 TEST_F(JobQueueTest, CancelsWithinABatchAndKeepsWhatWasMeasured) {
   JobQueue& queue = StartQueue();
   uint64_t id = 0;

@@ -27,7 +27,7 @@ class JobQueueWorkloadTest : public JobQueueFixture {
     services.workload_problems = [this](const KernelSpec&) {
       return declared_;
     };
-    services.await_turn = [this](JobControl*) {
+    services.await_turn = [this](JobControl*, const JobServices::OthersWait&) {
       return ProfileTurn{.demand = demand_};
     };
     queue_ = nullptr;

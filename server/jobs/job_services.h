@@ -54,10 +54,12 @@ struct JobServices {
   std::function<std::vector<WeightedProblem>(const KernelSpec&)>
       workload_problems =
           [](const KernelSpec&) { return std::vector<WeightedProblem>(); };
-  // Waits until a job that measures may, on its thread. Errors: CANCELLED where
-  // the job was asked to end.
-  std::function<absl::StatusOr<ProfileTurn>(JobControl*)> await_turn =
-      [](JobControl*) { return ProfileTurn(); };
+  // Waits until a job that measures may, on its thread; not longer than some
+  // moments where others wait for its device (ProfileTurn::later). Errors:
+  // CANCELLED where the job was asked to end.
+  using OthersWait = std::function<bool()>;
+  std::function<absl::StatusOr<ProfileTurn>(JobControl*, const OthersWait&)>
+      await_turn = [](JobControl*, const OthersWait&) { return ProfileTurn(); };
   // Starts a thread, or throws std::system_error as std::thread does.
   std::function<std::thread(std::function<void()>)> start_thread =
       [](std::function<void()> run) { return std::thread(std::move(run)); };

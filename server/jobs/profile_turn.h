@@ -22,6 +22,9 @@ struct ProfileDemand {
 struct ProfileTurn {
   // Not empty: another node has done it; this is the job's outcome.
   std::string done_elsewhere;
+  // Not empty: it waits for another node, says this, and is asked again later:
+  // other jobs of its device go first.
+  std::string later = {};
   // What the job finds is for the whole fleet.
   bool for_fleet = false;
   // Set: takes the place of what this node alone was asked for.

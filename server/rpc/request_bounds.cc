@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
 
 namespace wavetune {
@@ -56,6 +57,7 @@ class CostCounter {
   }
 
   bool too_much() const { return cost_ > most_; }
+  size_t cost() const { return cost_; }
 
  private:
   bool CountField(const Descriptor* type, uint32_t tag, int depth) {
@@ -113,7 +115,31 @@ class CostCounter {
   size_t cost_ = 0;
 };
 
+// Errors: as CheckRequest.
+absl::StatusOr<size_t> Count(const Descriptor& type,
+                             google::protobuf::io::ZeroCopyInputStream* input,
+                             size_t most) {
+  CodedInputStream coded(input);
+  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+  CostCounter counter(&coded, most);
+  if (counter.Count(&type, 0)) return counter.cost();
+  if (counter.too_much()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(type.name(), " would take more than ", Size(most),
+                     " of memory: it has too many entries; send less at once"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("what was sent is no ", type.name()));
+}
+
 }  // namespace
+
+absl::StatusOr<size_t> ParsedBytes(const Descriptor& type,
+                                   absl::string_view bytes, size_t most) {
+  google::protobuf::io::ArrayInputStream input(bytes.data(),
+                                               static_cast<int>(bytes.size()));
+  return Count(type, &input, most);
+}
 
 absl::Status CheckRequest(const Descriptor& type, size_t size,
                           google::protobuf::io::ZeroCopyInputStream* input,
@@ -123,17 +149,7 @@ absl::Status CheckRequest(const Descriptor& type, size_t size,
         absl::StrCat(type.name(), " of ", Size(size), ": at most ",
                      Size(bounds.wire_bytes), "; send less at once"));
   }
-  CodedInputStream coded(input);
-  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  CostCounter counter(&coded, bounds.parsed_bytes);
-  if (counter.Count(&type, 0)) return absl::OkStatus();
-  if (counter.too_much()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        type.name(), " would take more than ", Size(bounds.parsed_bytes),
-        " of memory: it has too many entries; send less at once"));
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("what was sent is no ", type.name()));
+  return Count(type, input, bounds.parsed_bytes).status();
 }
 
 }  // namespace wavetune

@@ -11,6 +11,8 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/zero_copy_stream.h"
 
@@ -31,6 +33,11 @@ struct RequestBounds {
 absl::Status CheckRequest(const google::protobuf::Descriptor& type, size_t size,
                           google::protobuf::io::ZeroCopyInputStream* input,
                           const RequestBounds& bounds);
+
+// Returns what a message of `type` of these bytes costs in memory, at most
+// `most`. Errors: as CheckRequest.
+absl::StatusOr<size_t> ParsedBytes(const google::protobuf::Descriptor& type,
+                                   absl::string_view bytes, size_t most);
 
 }  // namespace wavetune
 

@@ -122,6 +122,7 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
   response->set_node(view->node);
   response->set_publishes(view->publishes);
   response->set_outage(view->outage);
+  response->set_never_reached(view->never_reached);
   for (const FleetView::Standing& standing : view->heads) {
     v1::FleetHeadStatus* const head = response->add_heads();
     head->set_fleet_class(standing.fleet_class);

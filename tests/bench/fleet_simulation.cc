@@ -33,6 +33,9 @@ using std::chrono::steady_clock;
 using Time = steady_clock::time_point;
 
 constexpr std::chrono::minutes kPatience{5};
+constexpr FleetBounds kAll{.entry_bytes = FleetRegistry::kMaxValueBytes,
+                           .all_bytes = size_t{1} << 30,
+                           .entries = 200000};
 // What is old is compacted so often: in an hour of a fleet there is less.
 constexpr int kPromotionsPerCompaction = 100;
 
@@ -135,10 +138,10 @@ class SimulatedNode {
         .registry = registry_.get(), .state = [this] { return State(); }});
     presence_->Start();
     const ProfileKey key = node_.Key(node_.options_.kernels->Names().front());
-    profiles_ = registry_->Watch(ProfilesPrefix(FleetClass(key)),
+    profiles_ = registry_->Watch(ProfilesPrefix(FleetClass(key)), {},
                                  [](const FleetNews&) {});
   }
-  bool HasSession() { return registry_->HasSession(); }
+  bool HasSession() { return registry_->Session().ok(); }
   bool Watches() {
     const FleetView view = node_.fleet_->View();
     return view.outage.empty();
@@ -275,7 +278,7 @@ class FleetSimulation {
         EtcdRegistry::Create(ParseEtcdUrl(etcd_.url()).value());
     const Time began = steady_clock::now();
     while (steady_clock::now() < began + kPatience) {
-      const auto present = (*observer)->List("nodes/");
+      const auto present = (*observer)->List("nodes/", kAll);
       if (present.ok() && present->entries.size() == nodes_.size())
         return Seconds(began, steady_clock::now());
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -411,7 +414,7 @@ class FleetSimulation {
         static_cast<double>(std::max<size_t>(1, waits.size()));
     const auto observer =
         EtcdRegistry::Create(ParseEtcdUrl(etcd_.url()).value());
-    const auto payloads = (*observer)->List("blobs/");
+    const auto payloads = (*observer)->List("blobs/", kAll);
     const auto heads = (*observer)->List("heads/");
     if (!payloads.ok() || !heads.ok()) {
       complete_ = false;

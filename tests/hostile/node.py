@@ -1,6 +1,6 @@
 """A node of real processes for one hostile scenario: wavetuned, wavetune-agent and the command line.
 
-A scenario is a program in machine/ or user/ that exits with 0 where the node held up:
+A scenario is a program in machine/, user/ or registry/ that exits with 0 where the node held up:
 
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
     from node import Node, check, main  # pylint: disable=wrong-import-position
@@ -12,7 +12,7 @@ A scenario is a program in machine/ or user/ that exits with 0 where the node he
 
     main(scenario)
 
-Run by `scripts/soak.sh hostile_machine hostile_user`, or alone: `python3 tests/hostile/user/NAME.py`.
+Run by `scripts/soak.sh hostile_machine hostile_user hostile_registry`, or alone: `python3 tests/hostile/user/NAME.py`.
 WAVETUNE_BIN_DIR names the folder of the programs (default: build/dev/bin of this checkout).
 Every server listens on unix sockets in the scenario's own folder; every process started is ended by its id.
 """

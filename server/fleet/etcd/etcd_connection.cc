@@ -24,7 +24,7 @@ constexpr int kPingMs = 10000;
 constexpr int kPingTimeoutMs = 20000;
 // Listings come in pages; what a watch tells at once and is larger ends the
 // stream, and is listed.
-constexpr int kMaxAnswerBytes = 16 << 20;
+constexpr int kMaxAnswerBytes = 4 << 20;
 constexpr std::chrono::milliseconds kConnectStep{50};
 constexpr std::chrono::seconds kEndTimeout{1};
 

@@ -9,17 +9,28 @@
 #include "base/status_macros.h"
 #include "server/fleet/etcd/etcd_keys.h"
 #include "server/fleet/fleet_writes.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 namespace {
 
 using Retry = EtcdConnection::Retry;
 
-constexpr int64_t kPageEntries = 500;
+// How many entries are large is not known before: the first page is small.
+constexpr int64_t kFirstPageEntries = 16;
+constexpr int64_t kMostPageEntries = 500;
+// About; of an answer that may have four times that (etcd_connection.cc).
+constexpr size_t kPageBytes = size_t{1} << 20;
+// Of a listing, with what is cut: etcd itself keeps 2 GiB as it is installed.
+constexpr size_t kMostReadBytes = size_t{256} << 20;
+// A key, and what etcd says of it.
+constexpr size_t kEntryBytes = 64;
 
-FleetEntry ToEntry(const mvccpb::KeyValue& kv, absl::string_view root) {
-  return {std::string(absl::StripPrefix(kv.key(), root)), kv.value(),
-          kv.mod_revision()};
+FleetEntry ToEntry(mvccpb::KeyValue&& kv, absl::string_view root) {
+  return {.key = std::string(absl::StripPrefix(kv.key(), root)),
+          .value = std::move(*kv.mutable_value()),
+          .revision = kv.mod_revision(),
+          .of_session = kv.lease() != 0};
 }
 
 // Whether gRPC refused an answer for its size.
@@ -43,7 +54,9 @@ EtcdRegistry::EtcdRegistry(const EtcdOptions& options,
       connection_(std::move(connection)),
       session_(connection_.get(), options.session_ttl),
       watches_(connection_.get(), root_,
-               [this](const std::string& prefix) { return List(prefix); }) {}
+               [this](const std::string& prefix, const FleetBounds& bounds) {
+                 return List(prefix, bounds);
+               }) {}
 
 EtcdRegistry::~EtcdRegistry() { Stop(); }
 
@@ -52,50 +65,90 @@ void EtcdRegistry::Stop() {
   connection_->Shutdown();
 }
 
-absl::StatusOr<FleetEntry> EtcdRegistry::Get(absl::string_view key) {
+absl::StatusOr<FleetEntry> EtcdRegistry::Get(absl::string_view key,
+                                             size_t most_bytes) {
   etcdserverpb::RangeRequest request;
   request.set_key(absl::StrCat(root_, key));
-  etcdserverpb::RangeResponse response;
-  RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.kv->Range(context, request, &response);
-      }));
+  request.set_limit(1);
+  ASSIGN_OR_RETURN(etcdserverpb::RangeResponse response, Page(request));
   if (response.kvs().empty())
     return absl::NotFoundError(absl::StrCat("the fleet has no ", key));
-  return ToEntry(response.kvs(0), root_);
+  FleetEntry entry = ToEntry(std::move(*response.mutable_kvs(0)), root_);
+  if (entry.key != key) {
+    return absl::UnavailableError(
+        absl::StrCat("etcd answers with another key than ", key));
+  }
+  entry.cut = request.keys_only();
+  CutEntry(most_bytes, entry);
+  return entry;
 }
 
-absl::StatusOr<FleetListing> EtcdRegistry::List(absl::string_view prefix) {
-  const std::string begin = absl::StrCat(root_, prefix);
-  etcdserverpb::RangeRequest request;
-  request.set_key(begin);
-  request.set_range_end(EndOfPrefix(begin));
-  request.set_limit(kPageEntries);
-  FleetListing listing;
-  etcdserverpb::RangeResponse page;
-  do {
+absl::StatusOr<etcdserverpb::RangeResponse> EtcdRegistry::Page(
+    etcdserverpb::RangeRequest& request) {
+  while (true) {
+    etcdserverpb::RangeResponse page;
     const absl::Status status = connection_->Call(
         Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+          page.Clear();
           return stubs.kv->Range(context, request, &page);
         });
-    if (IsTooLarge(status) && request.limit() > 1) {
+    if (IsTooLarge(status) && !request.keys_only()) {
+      request.set_keys_only(request.limit() == 1);
       request.set_limit(std::max<int64_t>(1, request.limit() / 8));
-      page.set_more(true);
       continue;
     }
     // Its revision was compacted between two pages: another may succeed.
     if (absl::IsOutOfRange(status))
       return absl::UnavailableError(status.message());
     RETURN_IF_ERROR(status);
-    for (const mvccpb::KeyValue& kv : page.kvs())
-      listing.entries.push_back(ToEntry(kv, root_));
+    return page;
+  }
+}
+
+absl::StatusOr<int64_t> EtcdRegistry::Read(absl::string_view prefix,
+                                           const FleetBounds& bounds,
+                                           const Taker& take) {
+  const std::string begin = absl::StrCat(root_, prefix);
+  etcdserverpb::RangeRequest request;
+  request.set_key(begin);
+  request.set_range_end(EndOfPrefix(begin));
+  request.set_limit(kFirstPageEntries);
+  EntryBudget budget(std::string(prefix), bounds);
+  const bool keys_only = bounds.entry_bytes == 0;
+  size_t read = 0;
+  while (true) {
+    request.set_keys_only(keys_only);
+    ASSIGN_OR_RETURN(etcdserverpb::RangeResponse page, Page(request));
+    const bool cut = request.keys_only();
+    size_t bytes = 0;
+    bool advances = false;
+    for (mvccpb::KeyValue& kv : *page.mutable_kvs()) {
+      bytes += kv.ByteSizeLong() + kEntryBytes;
+      if (kv.key() < request.key()) continue;
+      advances = true;
+      request.set_key(kv.key() + '\0');
+      if (!absl::StartsWith(kv.key(), root_)) continue;
+      FleetEntry entry = ToEntry(std::move(kv), root_);
+      if (!budget.IsOurs(entry.key)) continue;
+      entry.cut = cut;
+      RETURN_IF_ERROR(budget.Take(entry));
+      take(std::move(entry));
+    }
     // All pages are of the first one's moment.
-    if (listing.revision == 0) listing.revision = page.header().revision();
-    request.set_revision(listing.revision);
-    if (page.kvs_size() > 0)
-      request.set_key(page.kvs(page.kvs_size() - 1).key() + '\0');
-  } while (page.more());
-  return listing;
+    if (request.revision() == 0) request.set_revision(page.header().revision());
+    if (!page.more()) return request.revision();
+    read += bytes;
+    if (!advances || read > kMostReadBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "etcd's listing of ", prefix,
+          " does not end: somebody fills it; delete what does not belong there "
+          "(docs/fleet.md)"));
+    }
+    const auto entries = static_cast<size_t>(page.kvs_size());
+    request.set_limit(std::clamp<int64_t>(
+        static_cast<int64_t>(kPageBytes * entries / bytes), 1,
+        std::min(2 * request.limit(), kMostPageEntries)));
+  }
 }
 
 absl::StatusOr<int64_t> EtcdRegistry::Commit(
@@ -156,11 +209,11 @@ absl::StatusOr<int64_t> EtcdRegistry::DeleteBelow(absl::string_view prefix) {
 }
 
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdRegistry::Watch(
-    absl::string_view prefix, Listener listener) {
-  return watches_.Add(std::string(prefix), std::move(listener));
+    absl::string_view prefix, const FleetBounds& bounds, Listener listener) {
+  return watches_.Add(std::string(prefix), bounds, std::move(listener));
 }
 
-bool EtcdRegistry::HasSession() { return session_.lease() != 0; }
+absl::Status EtcdRegistry::Session() { return session_.status(); }
 
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdRegistry::OnSession(
     SessionListener listener) {

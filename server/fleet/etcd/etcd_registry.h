@@ -12,10 +12,13 @@
 #ifndef WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 #define WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "server/fleet/etcd/etcd_connection.h"
@@ -36,19 +39,30 @@ class EtcdRegistry : public FleetRegistry {
   ~EtcdRegistry() override;  // As Stop; then the session ends.
 
   void Stop() override;
-  absl::StatusOr<FleetEntry> Get(absl::string_view key) override;
-  absl::StatusOr<FleetListing> List(absl::string_view prefix) override;
+  using FleetRegistry::Get;
+  absl::StatusOr<FleetEntry> Get(absl::string_view key,
+                                 size_t most_bytes) override;
+  absl::StatusOr<int64_t> Read(absl::string_view prefix,
+                               const FleetBounds& bounds,
+                               const Taker& take) override;
   absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) override;
   absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) override;
   std::unique_ptr<WatchHandle> Watch(absl::string_view prefix,
+                                     const FleetBounds& bounds,
                                      Listener listener) override;
-  bool HasSession() override;
+  absl::Status Session() override;
   std::unique_ptr<WatchHandle> OnSession(SessionListener listener) override;
 
  private:
   EtcdRegistry(const EtcdOptions& options,
                std::unique_ptr<EtcdConnection> connection);
+
+  // Fetches a page; fewer entries where they are too large for one answer, and
+  // of one that is, the key alone. Sets the request's limit to a good one for
+  // the next page.
+  absl::StatusOr<etcdserverpb::RangeResponse> Page(
+      etcdserverpb::RangeRequest& request);
 
   const std::string root_;
   const std::unique_ptr<EtcdConnection> connection_;

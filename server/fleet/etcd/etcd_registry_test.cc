@@ -6,13 +6,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/fleet/etcd/test_etcd.h"
@@ -62,6 +66,83 @@ class OtherServer {
   std::string endpoint_;
   std::thread thread_;
 };
+
+// An etcd in this process that says what a test wants.
+class OddEtcd : public etcdserverpb::KV::Service,
+                public etcdserverpb::Watch::Service {
+ public:
+  using Ranges = std::function<etcdserverpb::RangeResponse(
+      const etcdserverpb::RangeRequest&)>;
+  // Answers to the creation of a watch, whose key is given.
+  using Watches = std::function<std::vector<etcdserverpb::WatchResponse>(
+      const std::string& key)>;
+
+  explicit OddEtcd(
+      Ranges ranges, Watches watches =
+                         [](const std::string&) {
+                           return std::vector<etcdserverpb::WatchResponse>();
+                         })
+      : ranges_(std::move(ranges)), watches_(std::move(watches)) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(static_cast<etcdserverpb::KV::Service*>(this));
+    builder.RegisterService(static_cast<etcdserverpb::Watch::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  ~OddEtcd() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  std::string url() const {
+    return "etcd://127.0.0.1:" + std::to_string(port_);
+  }
+  int listings() const { return listings_; }
+
+  grpc::Status Range(grpc::ServerContext*,
+                     const etcdserverpb::RangeRequest* request,
+                     etcdserverpb::RangeResponse* response) override {
+    if (!request->range_end().empty()) ++listings_;
+    *response = ranges_(*request);
+    return grpc::Status::OK;
+  }
+  grpc::Status Watch(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<etcdserverpb::WatchResponse,
+                               etcdserverpb::WatchRequest>* stream) override {
+    etcdserverpb::WatchRequest request;
+    while (stream->Read(&request)) {
+      for (const auto& response : watches_(request.create_request().key()))
+        stream->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  const Ranges ranges_;
+  const Watches watches_;
+  std::atomic<int> listings_ = 0;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+etcdserverpb::RangeResponse Nothing(const etcdserverpb::RangeRequest&) {
+  etcdserverpb::RangeResponse response;
+  response.mutable_header()->set_revision(5);
+  return response;
+}
+
+etcdserverpb::WatchResponse WatchAnswer(int64_t id, bool created,
+                                        const std::string& key = "") {
+  etcdserverpb::WatchResponse response;
+  response.set_watch_id(id);
+  response.set_created(created);
+  response.mutable_header()->set_revision(6);
+  if (key.empty()) return response;
+  mvccpb::KeyValue& kv = *response.add_events()->mutable_kv();
+  kv.set_key(key);
+  kv.set_value("x");
+  kv.set_mod_revision(6);
+  return response;
+}
 
 class EtcdUnderTest : public FleetUnderTest {
  public:
@@ -208,6 +289,74 @@ TEST_F(EtcdRegistryTest, ABackupThatHasOvertakenIsListedAnew) {
   EXPECT_TRUE(follower.Sees({{"heads/a", "3"}}));
 }
 
+TEST_F(EtcdRegistryTest, AWatchHasTheNumberThatItsAnswerGives) {
+  // As etcd's proxy, which numbers from 0.
+  int64_t next = 0;
+  const OddEtcd odd(Nothing, [&](const std::string& key) {
+    const int64_t id = next++;
+    return std::vector{WatchAnswer(id, true), WatchAnswer(id, false, key + "x"),
+                       WatchAnswer(id, false, "/wavetune/elsewhere"),
+                       WatchAnswer(id, false, "elsewhere"),
+                       WatchAnswer(17, false, key + "nobody's")};
+  });
+  const auto node = Join(odd.url());
+  FleetFollower heads(node.get(), "heads/");
+  FleetFollower orders(node.get(), "orders/");
+  EXPECT_TRUE(heads.Sees({{"heads/x", "x"}}));
+  EXPECT_TRUE(orders.Sees({{"orders/x", "x"}}));
+}
+
+TEST_F(EtcdRegistryTest, AWatchThatIsAlwaysCompactedIsNotListedWithoutPause) {
+  const OddEtcd odd(Nothing, [](const std::string&) {
+    etcdserverpb::WatchResponse compacted = WatchAnswer(0, false);
+    compacted.set_canceled(true);
+    compacted.set_compact_revision(10);
+    return std::vector{WatchAnswer(0, true), compacted};
+  });
+  const auto node = Join(odd.url());
+  const auto began = steady_clock::now();
+  FleetFollower follower(node.get(), "heads/");
+  while (odd.listings() < 4)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_GT(steady_clock::now() - began, std::chrono::milliseconds(200));
+}
+
+TEST_F(EtcdRegistryTest, KeysThatWereNotAskedForAreDropped) {
+  const OddEtcd odd([](const etcdserverpb::RangeRequest& request) {
+    etcdserverpb::RangeResponse response = Nothing(request);
+    for (const char* const key : {"/wavetune/heads/a", "", "x", "/wavetune/",
+                                  "/wavetune/orders/b", "heads/c"}) {
+      mvccpb::KeyValue& kv = *response.add_kvs();
+      kv.set_key(key);
+      kv.set_mod_revision(-5);
+    }
+    return response;
+  });
+  const auto node = Join(odd.url());
+  const auto listing = node->List("heads/");
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  ASSERT_EQ(listing->entries.size(), 1u);
+  EXPECT_EQ(listing->entries[0].key, "heads/a");
+}
+
+TEST_F(EtcdRegistryTest, AListingEndsWhateverEtcdSays) {
+  // No more entries, the same ones, and larger ones than an answer may have.
+  for (const size_t bytes : std::vector<size_t>{0, 1, 8 << 20}) {
+    const OddEtcd odd([&](const etcdserverpb::RangeRequest& request) {
+      etcdserverpb::RangeResponse response = Nothing(request);
+      response.set_more(true);
+      if (bytes > 0) {
+        mvccpb::KeyValue& kv = *response.add_kvs();
+        kv.set_key("/wavetune/heads/a");
+        kv.set_value(std::string(bytes, 'x'));
+      }
+      return response;
+    });
+    const absl::Status endless = Join(odd.url())->List("heads/").status();
+    EXPECT_TRUE(absl::IsResourceExhausted(endless)) << endless;
+  }
+}
+
 TEST_F(EtcdRegistryTest, AUserIsNeededWhereEtcdAsksForOne) {
   etcd_.Start();
   etcd_.AskForUsers("/wavetune/");
@@ -268,9 +417,10 @@ TEST_F(EtcdRegistryTest, StopEndsWhatWaitsForASilentEtcd) {
   const OtherServer c;
   auto node = JoinPatiently("etcd://" + a.endpoint() + "," + b.endpoint() +
                             "," + c.endpoint());
-  EXPECT_FALSE(node->HasSession());
-  const auto watch = node->Watch(
-      "heads/", [](const FleetNews& news) { ADD_FAILURE() << news.status; });
+  EXPECT_FALSE(node->Session().ok());
+  const auto watch = node->Watch("heads/", {}, [](const FleetNews& news) {
+    ADD_FAILURE() << news.status;
+  });
   const auto began = steady_clock::now();
   node->Stop();
   EXPECT_LT(steady_clock::now() - began, std::chrono::seconds(30));

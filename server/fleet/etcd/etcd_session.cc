@@ -3,6 +3,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/backoff.h"
 #include "base/status_macros.h"
 
@@ -49,6 +50,15 @@ int64_t EtcdSession::lease() {
   return steady_clock::now() < lives_until_ ? lease_ : 0;
 }
 
+absl::Status EtcdSession::status() {
+  const std::lock_guard lock(mutex_);
+  Start();
+  if (!status_.ok() || (lease_ != 0 && steady_clock::now() < lives_until_))
+    return status_;
+  return absl::UnavailableError(
+      "etcd has not answered for as long as this node's session lives");
+}
+
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdSession::OnBegin(
     FleetRegistry::SessionListener listener) {
   // Not while others are told: it would miss that session, or hear it twice.
@@ -90,6 +100,7 @@ void EtcdSession::Run() {
       wait = backoff.Next();
     }
     std::unique_lock lock(mutex_);
+    status_ = status;
     // One that etcd has ended is begun anew at once.
     if (status.ok() && lease_ == 0) continue;
     if (changed_.wait_for(lock, wait, [this] { return stopping_; })) return;
@@ -106,6 +117,10 @@ absl::Status EtcdSession::Begin() {
       Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
         return stubs.lease->LeaseGrant(context, request, &response);
       }));
+  if (response.id() == 0) {
+    return absl::UnavailableError(
+        absl::StrCat("etcd grants no session: ", response.error()));
+  }
   const std::lock_guard telling(telling_);
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,9 @@ class EtcdSession {
   // Returns the lease; 0 where it may have ended, or has not begun yet.
   int64_t lease();
 
+  // Returns OK while the lease surely lives; else what etcd said last of it.
+  absl::Status status();
+
   // Tells `listener` of each lease, of the present one at once.
   std::unique_ptr<FleetRegistry::WatchHandle> OnBegin(
       FleetRegistry::SessionListener listener);
@@ -60,6 +63,8 @@ class EtcdSession {
   bool stopping_ = false;
   int64_t lease_ = 0;
   Time lives_until_;
+  absl::Status status_ =  // Of the last step.
+      absl::UnavailableError("etcd has not answered since the start");
   Listeners<int64_t> listeners_;  // Of the lease.
   std::thread thread_;            // Begun under mutex_.
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,9 +60,10 @@ void EtcdWatches::Stop() {
 }
 
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdWatches::Add(
-    std::string prefix, FleetRegistry::Listener listener) {
-  auto subscription = std::shared_ptr<Subscription>(new Subscription{
-      .prefix = std::move(prefix), .listener = std::move(listener)});
+    std::string prefix, const FleetBounds& bounds,
+    FleetRegistry::Listener listener) {
+  auto subscription = std::make_shared<Subscription>(std::move(prefix), bounds,
+                                                     std::move(listener));
   const std::lock_guard lock(mutex_);
   subscriptions_.push_back(subscription);
   Interrupt();
@@ -98,11 +100,13 @@ void EtcdWatches::Run() {
     }
     bool answered = false;
     const absl::Status status = Serve(subscriptions, &answered);
-    if (answered) backoff.Reset();
+    // No outage, and no reason to list again and again.
+    const bool compacted = absl::IsOutOfRange(status);
+    if (answered && !compacted) backoff.Reset();
     if (status.ok()) continue;
     for (const auto& one : subscriptions) {
       one->next_revision = 0;
-      if (!one->out) Tell(*one, {.status = status});
+      if (!one->out && !compacted) Tell(*one, {.status = status});
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, backoff.Next(),
@@ -112,10 +116,14 @@ void EtcdWatches::Run() {
 }
 
 absl::Status EtcdWatches::ListAnew(Subscription& subscription) {
-  ASSIGN_OR_RETURN(const FleetListing listing, list_(subscription.prefix));
+  ASSIGN_OR_RETURN(FleetListing listing,
+                   list_(subscription.prefix, subscription.bounds));
   FleetNews news{.whole = true, .revision = listing.revision};
-  for (const FleetEntry& entry : listing.entries)
-    news.entries.push_back({.entry = entry});
+  subscription.budget.Clear();
+  for (FleetEntry& entry : listing.entries) {
+    RETURN_IF_ERROR(subscription.budget.Take(entry));
+    news.entries.push_back({.entry = std::move(entry)});
+  }
   subscription.next_revision = listing.revision + 1;
   Tell(subscription, news);
   return absl::OkStatus();
@@ -135,26 +143,32 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
     stream_ = &context;
   }
   const std::unique_ptr<WatchStream> stream = stubs->watch->Watch(&context);
-  bool open = true;
-  for (size_t i = 0; i < subscriptions.size() && open; ++i) {
+  size_t created = 0;
+  std::map<int64_t, Subscription*> by_id;
+  const auto create_next = [&] {
+    if (created == subscriptions.size()) return;
     etcdserverpb::WatchRequest request;
     auto& create = *request.mutable_create_request();
-    const std::string prefix = root_ + subscriptions[i]->prefix;
+    const std::string prefix = root_ + subscriptions[created]->prefix;
     create.set_key(prefix);
     create.set_range_end(EndOfPrefix(prefix));
-    create.set_start_revision(subscriptions[i]->next_revision);
-    create.set_watch_id(static_cast<int64_t>(i) + 1);
-    open = stream->Write(request);
-  }
+    create.set_start_revision(subscriptions[created]->next_revision);
+    stream->Write(request);
+  };
+  // Where it cannot be written to, reading says why.
+  create_next();
   absl::Status taken;
   etcdserverpb::WatchResponse response;
   while (taken.ok() && stream->Read(&response)) {
     // A watch that is refused is no answer, though it is called created.
     *answered = *answered || !response.events().empty() ||
                 (response.created() && !response.canceled());
-    const auto index = static_cast<size_t>(response.watch_id() - 1);
-    if (index < subscriptions.size()) {
-      taken = Take(response, *subscriptions[index]);
+    if (response.created() && created < subscriptions.size()) {
+      by_id[response.watch_id()] = subscriptions[created++].get();
+      create_next();
+    }
+    if (const auto of = by_id.find(response.watch_id()); of != by_id.end()) {
+      taken = Take(response, *of->second);
     } else if (response.canceled()) {
       taken = absl::UnavailableError(
           absl::StrCat("etcd: ", response.cancel_reason()));
@@ -168,16 +182,12 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
     const bool cancelled = end.error_code() == grpc::StatusCode::CANCELLED;
     if (other_wanted_ && taken.ok() && cancelled) return absl::OkStatus();
   }
-  if (absl::IsOutOfRange(taken)) {  // Not an outage.
-    for (const auto& one : subscriptions) one->next_revision = 0;
-    return absl::OkStatus();
-  }
   RETURN_IF_ERROR(taken);
   const absl::Status ended = connection_->EndOf(stubs, end);
   return ended.ok() ? absl::UnavailableError("etcd ended the watch") : ended;
 }
 
-absl::Status EtcdWatches::Take(const etcdserverpb::WatchResponse& response,
+absl::Status EtcdWatches::Take(etcdserverpb::WatchResponse& response,
                                Subscription& subscription) {
   if (response.canceled()) {
     if (response.compact_revision() == 0) {
@@ -189,13 +199,24 @@ absl::Status EtcdWatches::Take(const etcdserverpb::WatchResponse& response,
   if (response.events().empty() && !response.created()) return absl::OkStatus();
   // Without entries it says that an outage is over.
   FleetNews news{.revision = response.header().revision()};
-  for (const mvccpb::Event& event : response.events()) {
-    const mvccpb::KeyValue& kv = event.kv();
-    news.entries.push_back(
-        {.entry = {std::string(absl::StripPrefix(kv.key(), root_)), kv.value(),
-                   kv.mod_revision()},
-         .deleted = event.type() == mvccpb::Event::DELETE});
+  for (mvccpb::Event& event : *response.mutable_events()) {
+    mvccpb::KeyValue& kv = *event.mutable_kv();
     subscription.next_revision = kv.mod_revision() + 1;
+    FleetNews::Entry one{
+        .entry = {.key = std::string(absl::StripPrefix(kv.key(), root_)),
+                  .value = std::move(*kv.mutable_value()),
+                  .revision = kv.mod_revision(),
+                  .of_session = kv.lease() != 0},
+        .deleted = event.type() == mvccpb::Event::DELETE};
+    if (!kv.key().starts_with(root_) ||
+        !subscription.budget.IsOurs(one.entry.key))
+      continue;
+    if (one.deleted) {
+      subscription.budget.Forget(one.entry.key);
+    } else {
+      RETURN_IF_ERROR(subscription.budget.Take(one.entry));
+    }
+    news.entries.push_back(std::move(one));
   }
   Tell(subscription, news);
   return absl::OkStatus();

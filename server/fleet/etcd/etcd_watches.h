@@ -1,7 +1,9 @@
 // EtcdWatches: every watch of a node on one stream, which a thread reads.
 //
 // Each begins with a listing and goes on from its revision, so that nothing is
-// missed; also where it is interrupted for another subscription.
+// missed; also where it is interrupted for another subscription. They are
+// created one after another, and each has the number that the answer gives it:
+// etcd's proxy numbers them as it likes.
 // A stream that fails begins with listings anew: an etcd that was restored from
 // a backup meanwhile counts from an earlier revision, and may have come past
 // ours again. So does one whose revision etcd has compacted.
@@ -17,20 +19,22 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/fleet/etcd/etcd_connection.h"
 #include "server/fleet/fleet_registry.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 
 class EtcdWatches {
  public:
   // Lists what is beneath a prefix.
-  using ListFunction =
-      std::function<absl::StatusOr<FleetListing>(const std::string& prefix)>;
+  using ListFunction = std::function<absl::StatusOr<FleetListing>(
+      const std::string& prefix, const FleetBounds& bounds)>;
 
   // `connection` outlives the object. `root`: of all keys, added to prefixes
   // and taken from what is told.
@@ -41,15 +45,25 @@ class EtcdWatches {
   void Stop();
 
   std::unique_ptr<FleetRegistry::WatchHandle> Add(
-      std::string prefix, FleetRegistry::Listener listener);
+      std::string prefix, const FleetBounds& bounds,
+      FleetRegistry::Listener listener);
 
  private:
   struct Subscription {
+    Subscription(std::string of, const FleetBounds& most,
+                 FleetRegistry::Listener told)
+        : prefix(std::move(of)),
+          bounds(most),
+          listener(std::move(told)),
+          budget(prefix, bounds) {}
+
     const std::string prefix;
+    const FleetBounds bounds;
     const FleetRegistry::Listener listener;
     std::mutex telling;  // Held while the listener is called.
     bool ended = false;  // Guarded by telling.
     // Of the thread alone.
+    EntryBudget budget;
     int64_t next_revision = 0;  // 0: it needs a listing.
     bool out = false;           // It was told of an outage last.
   };
@@ -57,12 +71,13 @@ class EtcdWatches {
   class Handle;
 
   void Run();
-  // Until the stream ends; OK where another is wanted at once. Sets `answered`
-  // where a watch began or had news.
+  // Until the stream ends; OK where another is wanted at once, OUT_OF_RANGE
+  // where etcd has compacted what comes next. Sets `answered` where a watch
+  // began or had news.
   absl::Status Serve(const Subscriptions& subscriptions, bool* answered);
   absl::Status ListAnew(Subscription& subscription);
   // OK: read on. Errors: why the stream is of no use any more.
-  absl::Status Take(const etcdserverpb::WatchResponse& response,
+  absl::Status Take(etcdserverpb::WatchResponse& response,
                     Subscription& subscription);
   void Tell(Subscription& subscription, const FleetNews& news);
   // Ends the stream, where there is one. Holds mutex_.

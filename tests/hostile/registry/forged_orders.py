@@ -1,0 +1,84 @@
+"""Somebody without a key writes withdrawals of his own, and puts what nodes signed for a rollout where it was not signed for."""
+
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from fleet import ENVIRONMENT, SILICON, Fleet, Key, TurningAgent  # pylint: disable=wrong-import-position
+from node import check, main, proto, wait_until  # pylint: disable=wrong-import-position
+
+KERNEL = "repeats"
+
+
+def content_of(envelope):
+    messages = proto("fleet_pb2")
+    return messages.FleetHeadContent.FromString(messages.FleetEnvelope.FromString(envelope).content)
+
+
+def rollouts(fleet):
+    """Ends with a head that no rollout has."""
+    messages = proto("fleet_pb2")
+    place = f"rollouts/{fleet.place}/{KERNEL}"
+    head = f"heads/{fleet.place}/{KERNEL}"
+    node = fleet.nodes[0]
+    before = content_of(fleet.etcd.get(head))
+    TurningAgent.turned = True
+    result = node.cli("reprofile", "--kernel", KERNEL, "--fleet", "--stages", "1,100", "--hold", "3600",
+                      "--samples-per-candidate", "8", "--fresh")
+    check(result.returncode == 0, f"a rollout is asked for {result.stderr.strip()}")
+    value = wait_until(lambda: fleet.etcd.get(place), 180, "a rollout begins")
+    wait_until(lambda: messages.FleetRollout.FromString(fleet.etcd.get(place)).stage_since_us > 0, 60, "it is in its stage")
+    value = fleet.etcd.get(place)
+    trial = content_of(messages.FleetRollout.FromString(value).head).digest
+    check(trial != before.digest, "it is another table")
+
+    def trying():
+        return sum(fleet.digest(i, KERNEL) == trial for i in range(len(fleet.nodes)))
+    wait_until(lambda: trying() >= 2, 60, "its node, and the one of the stage, try it")
+    check(trying() == 2, "nobody else tries it")
+    skipped = messages.FleetRollout.FromString(value)
+    skipped.threshold = 2**32 - 1
+    fleet.etcd.put(place, skipped.SerializeToString())
+    time.sleep(8)
+    check(trying() <= 2, "who is no node of the stage does not try it, whatever an unsigned threshold says")
+    fleet.etcd.put(head, messages.FleetRollout.FromString(value).head)
+    time.sleep(8)
+    for i, one in enumerate(fleet.nodes):
+        served = one.json("fleet", "status").get("heads", [{}])[0].get("digest", "")
+        check(served != trial, f"what was signed for a rollout is no head of node-{i}")
+
+
+def withdrawals(fleet, digest):
+    messages = proto("fleet_pb2")
+    rogue = Key(fleet.folder / "rogue")
+
+    def withdraw(key, of):
+        content = messages.FleetWithdrawalContent(
+            fleet="/wavetune/", kernel=KERNEL, fingerprint=fingerprint, silicon_key=SILICON, environment_key=ENVIRONMENT,
+            digest=of, node="node-0", why="wrong result at m=7", at_us=int(time.time() * 1e6))
+        fleet.etcd.put(f"orders/{fleet.place}/withdrawn/{KERNEL}/{of}",
+                       key.envelope("withdrawal", content.SerializeToString()))
+    fingerprint = content_of(fleet.etcd.get(f"heads/{fleet.place}/{KERNEL}")).fingerprint
+    for i in range(120):
+        withdraw(rogue, f"{i:064x}")
+    time.sleep(2)
+    fleet.check_all_serve(KERNEL, digest, "beside withdrawals that nobody trusted signed")
+    withdraw(fleet.keys[0], digest)
+    wait_until(lambda: all(fleet.digest(i, KERNEL) != digest for i in range(len(fleet.nodes))), 30,
+               "the one that counts ends the serving on all nodes")
+    fleet.restart(1)
+    time.sleep(5)
+    check(fleet.digest(1, KERNEL) != digest, "it does not serve after a restart, either")
+
+
+def scenario():
+    with Fleet(3) as fleet:
+        digest = fleet.serve(KERNEL)
+        withdrawals(fleet, digest)
+    with Fleet(3) as fleet:
+        fleet.serve(KERNEL)
+        rollouts(fleet)
+
+
+main(scenario)
