@@ -289,7 +289,7 @@ class Bystander:
 
     def __enter__(self):
         self._thread.start()
-        wait_until(lambda: len(self.seconds) > 20, 10, "calls before the attack")
+        wait_until(lambda: len(self.seconds) > 20, 60, "calls before the attack")
         self.seconds.clear()
         return self
 
