@@ -43,8 +43,10 @@ def ends(python, method, endpoint):
     for _ in range(RUNS):
         run = subprocess.run([python, TESTS / "ending.py", method, endpoint], capture_output=True, text=True, check=False,
                              timeout=60)
-        if run.returncode != 0 or run.stderr:
-            wrong.append((run.returncode, run.stderr[-300:]))
+        # gRPC says of a slow machine that it waits for its threads.
+        said = [line for line in run.stderr.splitlines() if "thread_pool.cc" not in line]
+        if run.returncode != 0 or said:
+            wrong.append((run.returncode, said[-3:]))
     return wrong
 
 

@@ -91,12 +91,18 @@ class _Precompiling:
         self, choices: Sequence[Choice], variants: Sequence[tuple[list[Any], dict[str, Any]]]
     ) -> tuple[list[Any], bool]:
         """Returns the compiled kernels of choices, loaded; and whether one had to be taken out."""
-        started, loaded, failed = [], [], False
+        started, compiled, loaded, failed = [], [], [], False
         with _compiling_in_parallel():
             for choice in choices:
                 for args, kwargs in variants:
-                    started.append((choice, args, kwargs, _errors_kept(self._warm_up, choice, args, kwargs)))
-        for choice, args, kwargs, (kernel, error) in started:
+                    started.append((choice, args, kwargs, *_errors_kept(self._warm_up, choice, args, kwargs)))
+            # Before the end of the compiling, which takes what failed away.
+            for choice, args, kwargs, kernel, error in started:
+                if error is None:
+                    kernel, error = _errors_kept(_compiled, kernel)
+                compiled.append((choice, args, kwargs, kernel, error))
+        # After it: a warning is not safe beside threads that compile.
+        for choice, args, kwargs, kernel, error in compiled:
             if error is None:
                 kernel, error = _errors_kept(_loaded, kernel)
             if error is None and kernel is not None:
@@ -459,7 +465,7 @@ def _compiling_in_parallel() -> Iterator[None]:
         yield
         return
     with ThreadPoolExecutor(os.cpu_count()) as pool, AsyncCompileMode(pool, ignore_errors=True):
-        yield  # Who asks for a kernel hears of its error.
+        yield  # Who asks for a kernel inside hears of its error.
 
 
 def _errors_kept(call: Callable[..., Any], *args: Any) -> tuple[Any, Optional[Exception]]:
@@ -470,10 +476,13 @@ def _errors_kept(call: Callable[..., Any], *args: Any) -> tuple[Any, Optional[Ex
         return None, error
 
 
+def _compiled(kernel: Any) -> Any:
+    """Returns a kernel that is compiled, of one that a thread compiles. Errors: Triton's."""
+    return kernel.result() if kernel is not None and hasattr(kernel, "result") else kernel
+
+
 def _loaded(kernel: Any) -> Any:
     """Returns a compiled kernel whose module is on the GPU: a first launch would load it, in 6 ms and more."""
-    if kernel is not None and hasattr(kernel, "result"):
-        kernel = kernel.result()
     load = getattr(kernel, "_init_handles", None)
     if load is not None:
         load()
