@@ -142,7 +142,10 @@ class Daemon::Impl {
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
         judge_(&devices_, &kernels_),
-        staleness_(&tables_, &judge_),
+        staleness_(&tables_, &judge_,
+                   [this](const TableRecord& table) {
+                     return options_.auto_drift && drift_.WillJudge(table);
+                   }),
         admission_(&devices_, &kernels_, stores.samples, clock_),
         shipped_(
             {.tables = &tables_,
@@ -183,8 +186,7 @@ class Daemon::Impl {
         fleet_admin_({.fleet = [this] { return fleet_.tables(); },
                       .tables = &tables_,
                       .devices = &devices_,
-                      .kernels = &kernels_,
-                      .samples = stores.samples}),
+                      .kernels = &kernels_}),
         retention_({.tables = &tables_,
                     .table_store = stores.tables,
                     .jobs = stores.jobs,

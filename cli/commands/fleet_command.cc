@@ -27,6 +27,7 @@ struct FleetOptions {
   std::string device;
   std::string digest;
   std::string reason;
+  bool dry_run = false;
 
   v1::FleetPlace place() const {
     v1::FleetPlace place;
@@ -108,7 +109,9 @@ void PrintFleet(Output& out, const v1::GetFleetResponse& fleet,
                   known ? ShortDigest(head.digest()) : "-",
                   known ? head.node() : "-",
                   known ? FormatTime(head.published_at_us()) : "-",
-                  head.behind().empty() ? "-" : head.behind()});
+                  head.followed_only()    ? "no device of it here any more"
+                  : head.behind().empty() ? "-"
+                                          : head.behind()});
   }
   table.Print(out,
               "no tables: nothing was published for a device of this "
@@ -288,22 +291,44 @@ absl::Status AwaitHead(StatusReader& status, const std::string& kernel,
       behind.empty() ? "" : ": ", behind, ": see wavetune fleet status"));
 }
 
+void PrintRollBack(Output& out, const FleetOptions& options,
+                   const v1::RollBackFleetResponse& response) {
+  if (options.dry_run) {
+    out << "would "
+        << (response.halted()
+                ? "halt the rollout that is under way, keep "
+                : absl::StrCat("take ", ShortDigest(response.replaced()),
+                               " back, serve "))
+        << "table " << ShortDigest(response.digest()) << " of kernel "
+        << options.kernel << " on every node of class "
+        << response.fleet_class() << ", and freeze it\n";
+    return;
+  }
+  if (response.halted()) out << "the rollout that was under way is halted; ";
+  out << NameOf(options.kernel, response);
+  if (response.halted()) out << " as before";
+  if (!response.replaced().empty())
+    out << ", in the place of " << ShortDigest(response.replaced());
+  out << ", and frozen: jobs go on, but none moves it until wavetune fleet "
+         "unfreeze "
+      << options.kernel << "\n";
+}
+
 absl::Status RunRollBack(CommandContext& context, const FleetOptions& options) {
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   v1::RollBackFleetRequest request;
   *request.mutable_place() = options.place();
   request.set_digest(options.digest);
   request.set_reason(options.reason);
+  request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(const v1::RollBackFleetResponse response,
                    daemon.fleet->RollBackFleet(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
   } else {
-    *context.out << NameOf(options.kernel, response)
-                 << ", and frozen: jobs go on, but none moves it until "
-                    "wavetune fleet unfreeze "
-                 << options.kernel << "\n";
+    PrintRollBack(*context.out, options, response);
   }
+  if (options.dry_run) return absl::OkStatus();
   RETURN_IF_ERROR(AwaitHead(*daemon.status, options.kernel, response));
   if (!context.json)
     *context.out << "it serves here; every node of the class follows\n";
@@ -353,16 +378,20 @@ void AddFleetControls(CommandRegistry& registry, CLI::App* fleet,
   AddPlace(unfreeze, options);
   CLI::App* const rollback = registry.Add(
       fleet, "rollback",
-      "Makes an earlier table serve on every node of the class, and freezes it",
+      "Makes an earlier table of the fleet serve on every node of the class, "
+      "or halts the rollout that is under way, and freezes it",
       {"wavetune fleet rollback gemm_f32 --reason 'slower in production'",
+       "wavetune fleet rollback gemm_f32 --dry-run",
        "wavetune fleet rollback gemm_f32 --to 3f9a04c1d2e5"},
       [options](CommandContext& context) {
         return RunRollBack(context, *options);
       });
   AddPlace(rollback, options);
   rollback->add_option("--to", options->digest,
-                       "Digest, or its first digits, of a table in this "
-                       "node's history; default: what the class served before");
+                       "Digest, or its first digits, of a table that was the "
+                       "fleet's; default: the one before what it has");
+  rollback->add_flag("--dry-run", options->dry_run,
+                     "Say what would serve, and change nothing");
   AddReason(rollback, options);
 }
 

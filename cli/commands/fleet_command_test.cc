@@ -96,6 +96,15 @@ TEST_F(FleetCommandTest, ShowsWhoProfiles) {
                                 HasSubstr("node-3: the GPU is hot")));
 }
 
+TEST_F(FleetCommandTest, AClassThatNoDeviceIsOfAnyMoreIsNotBehind) {
+  v1::FleetHeadStatus& head = *daemon_->fleet.add_heads();
+  daemon_->fleet.set_node("node-1");
+  head.set_kernel("gemm_bf16");
+  head.set_followed_only(true);
+  EXPECT_EQ(Run({"fleet", "status", "--fail-behind"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("no device of it here any more"));
+}
+
 TEST_F(FleetCommandTest, WhatBecameOfAProfileStays) {
   daemon_->fleet.set_node("node-1");
   v1::FleetProfileStatus& profile = *daemon_->fleet.add_profiles();
@@ -196,6 +205,16 @@ TEST_F(FleetCommandTest, RollsBackAndWaitsUntilItServesHere) {
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr("epoch 9, and frozen"), HasSubstr("serves here"),
                     HasSubstr("wavetune fleet unfreeze gemm_f32")));
+  daemon_->fleet_rolled_back.set_replaced(std::string(64, 'd'));
+  EXPECT_EQ(Run({"fleet", "rollback", "gemm_f32", "--dry-run"}), kExitOk);
+  EXPECT_TRUE(daemon_->fleet_rollback_request.dry_run());
+  EXPECT_THAT(out_.str(), HasSubstr("would take dddddddddddddddd back, serve "
+                                    "table cccccccccccccccc"));
+  daemon_->fleet_rolled_back.clear_replaced();
+  daemon_->fleet_rolled_back.set_halted(true);
+  EXPECT_EQ(Run({"fleet", "rollback", "gemm_f32"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("the rollout that was under way is halted; "
+                                    "table cccccccccccccccc"));
   daemon_->error = absl::FailedPreconditionError("is frozen by user 0");
   for (const std::string command : {"publish", "freeze", "rollback"}) {
     EXPECT_EQ(Run({"fleet", command, "gemm_f32"}), kExitFailed);

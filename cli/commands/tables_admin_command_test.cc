@@ -157,6 +157,12 @@ TEST_F(TablesAdminCommandTest, RetireSaysWhatServesNoLonger) {
   EXPECT_EQ(daemon_->retire_request.reason(), "old");
   EXPECT_THAT(out_.str(), HasSubstr("table bbbbbbbbbbbbbbbb of gemm_f32 serves "
                                     "no longer"));
+  EXPECT_FALSE(daemon_->retire_request.although_it_serves());
+  EXPECT_EQ(Run({"tables", "retire", "bbbbbbbb", "--although-it-serves",
+                 "--device", "GPU-1"}),
+            kExitOk);
+  EXPECT_TRUE(daemon_->retire_request.although_it_serves());
+  EXPECT_EQ(daemon_->retire_request.device_uuid(), "GPU-1");
 }
 
 TEST_F(TablesAdminCommandTest, AListShowsOldClassesApart) {

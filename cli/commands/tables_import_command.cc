@@ -19,6 +19,8 @@ struct TablesImportOptions {
   std::string digest;
   std::string reason;
   bool trust = false;
+  std::string device;
+  bool although_it_serves = false;
 };
 
 void PrintEnded(Output& out, const v1::TableInfo& ended) {
@@ -59,6 +61,8 @@ absl::Status RunRetire(CommandContext& context,
   v1::RetireTableRequest request;
   request.set_digest(options.digest);
   request.set_reason(options.reason);
+  request.set_device_uuid(options.device);
+  request.set_although_it_serves(options.although_it_serves);
   ASSIGN_OR_RETURN(const v1::RetireTableResponse response,
                    daemon.table_control->Retire(request));
   if (context.json) {
@@ -91,8 +95,11 @@ void AddTablesImportCommands(CommandRegistry& registry, CLI::App* tables) {
   import->add_option("--reason", options->reason, "Why; kept and shown");
   CLI::App* retire = registry.Add(
       tables, "retire",
-      "Ends the serving of a table; payload and history stay.",
-      {"wavetune tables retire 3f9a04c1d2e5 --reason 'driver 580 is gone'"},
+      "Ends the serving of a table that no device of this node has any more; "
+      "payload and history stay.",
+      {"wavetune tables retire 3f9a04c1d2e5 --reason 'driver 580 is gone'",
+       "wavetune tables retire 3f9a04c1d2e5 --although-it-serves --device "
+       "GPU-1"},
       [options](CommandContext& context) {
         return RunRetire(context, *options);
       });
@@ -100,6 +107,11 @@ void AddTablesImportCommands(CommandRegistry& registry, CLI::App* tables) {
       ->add_option("DIGEST", options->digest,
                    "Digest, or at least its first 8 digits")
       ->required();
+  retire->add_option("--device", options->device,
+                     "UUID of a device: only where it serves for that");
+  retire->add_flag("--although-it-serves", options->although_it_serves,
+                   "Also where it answers for a device of this node: an older "
+                   "one does then, or the default");
   retire->add_option("--reason", options->reason, "Why; kept in the events");
 }
 

@@ -72,6 +72,9 @@ EventRecord Promoted(const TableRecord& table) {
       table.how == PromotionKind::kFleet
           ? absl::StrCat(", of the fleet, published by node ", table.by)
           : "",
+      table.how == PromotionKind::kTrial
+          ? absl::StrCat(", on trial for the fleet, of node ", table.by)
+          : "",
       AfterColon(table.why));
   return event;
 }
@@ -90,20 +93,28 @@ EventRecord Retired(const TableChange& change) {
   return event;
 }
 
-EventRecord Remarked(const TableRecord& table, const std::string& reason) {
+// What becomes of a stale table.
+std::string AfterStale(const TableRecord& table, bool judged_soon) {
+  if (table.unverified)
+    return absl::StrCat(". Does it hold here? wavetune tables verify ",
+                        table.key.kernel);
+  if (judged_soon) return ". A canary follows by itself, and decides";
+  return absl::StrCat(". Profile it anew: wavetune reprofile --kernel ",
+                      table.key.kernel);
+}
+
+EventRecord Remarked(const TableRecord& table, const std::string& reason,
+                     bool judged_soon) {
   EventRecord event = AboutTable(
       reason.empty() ? EventKind::kTableCurrent : EventKind::kTableStale,
       table);
+  event.by = kDaemonUser;  // Nobody did it.
   event.warning = !reason.empty();
   event.text =
       reason.empty()
           ? absl::StrCat(NameOf(table), " is current again")
-          : absl::StrCat(
-                NameOf(table), " is STALE, it serves on: ", reason,
-                table.unverified
-                    ? ". Does it hold here? wavetune tables verify "
-                    : ". Profile it anew: wavetune reprofile --kernel ",
-                table.key.kernel);
+          : absl::StrCat(NameOf(table), " is STALE, it serves on: ", reason,
+                         AfterStale(table, judged_soon));
   return event;
 }
 
@@ -145,7 +156,7 @@ EventRecord EventOf(const TableChange& change) {
     case TableChange::Kind::kRemarked:
       break;
   }
-  return Remarked(change.table, change.stale_reason);
+  return Remarked(change.table, change.stale_reason, change.judged_soon);
 }
 
 EventRecord EventOf(const RejectedTable& table) {
@@ -270,6 +281,19 @@ EventRecord SpotCheckEvent(const JobRecord& job) {
                                " disagrees with the fleet's table of kernel "
                                "\"",
                                job.kernel, "\": ", job.message)};
+}
+
+EventRecord RolloutHaltedEvent(const ProfileKey& key, const std::string& digest,
+                               const std::string& why) {
+  return {.kind = EventKind::kRolloutHalted,
+          .warning = true,
+          .kernel = key.kernel,
+          .silicon_key = key.silicon_key,
+          .digest = digest,
+          .by = kDaemonUser,
+          .text = absl::StrCat("the fleet's rollout of table ",
+                               ShortDigest(digest), " of kernel \"", key.kernel,
+                               "\" is HALTED, its nodes went back: ", why)};
 }
 
 EventRecord StoreEvent(const absl::Status& status) {

@@ -31,6 +31,9 @@ EventRecord CanaryEvent(const JobRecord& job);
 // A table of the fleet does not hold on a device, as a job found that verified
 // it; it serves all the same.
 EventRecord SpotCheckEvent(const JobRecord& job);
+// A rollout of the fleet was halted, in a class of this node's devices.
+EventRecord RolloutHaltedEvent(const ProfileKey& key, const std::string& digest,
+                               const std::string& why);
 // Of a store that cannot be written any more, or can again (OK).
 EventRecord StoreEvent(const absl::Status& status);
 

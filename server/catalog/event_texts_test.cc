@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TableRecord OldRecord() {
   TableRecord table;
@@ -147,10 +148,29 @@ TEST(EventTextsTest, AStaleTableSaysWhatDiffersAndWhatToDo) {
   EXPECT_TRUE(stale.warning);
   EXPECT_THAT(stale.text, AllOf(HasSubstr("driver 580, now 590"),
                                 HasSubstr("wavetune reprofile --kernel gemm")));
+  EXPECT_EQ(stale.by, kDaemonUser);
+  const EventRecord judged = EventOf({.kind = TableChange::Kind::kRemarked,
+                                      .table = OldRecord(),
+                                      .stale_reason = "driver 580, now 590",
+                                      .judged_soon = true});
+  EXPECT_THAT(judged.text, AllOf(HasSubstr("A canary follows by itself"),
+                                 Not(HasSubstr("wavetune reprofile"))));
   const EventRecord current =
       EventOf({.kind = TableChange::Kind::kRemarked, .table = OldRecord()});
   EXPECT_EQ(current.kind, EventKind::kTableCurrent);
   EXPECT_FALSE(current.warning);
+}
+
+TEST(EventTextsTest, AHaltedRolloutSaysWhyAndOfWhat) {
+  const TableRecord table = OldRecord();
+  const EventRecord event =
+      RolloutHaltedEvent(table.key, table.digest, "node b: slower");
+  EXPECT_EQ(event.kind, EventKind::kRolloutHalted);
+  EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.kernel, table.key.kernel);
+  EXPECT_EQ(event.digest, table.digest);
+  EXPECT_THAT(event.text,
+              AllOf(HasSubstr("HALTED"), HasSubstr("node b: slower")));
 }
 
 TEST(EventTextsTest, ARefusalSaysWhy) {

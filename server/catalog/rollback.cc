@@ -24,8 +24,10 @@ std::string WhyFoundWrong(const std::vector<TableRecord>& history,
   return "";
 }
 
+// What served on trial alone is nothing to go back to.
 bool IsOwnPromotion(const TableRecord& entry) {
-  return entry.withdrawn.empty() && entry.how != PromotionKind::kRolledBack;
+  return entry.withdrawn.empty() && entry.how != PromotionKind::kRolledBack &&
+         entry.how != PromotionKind::kTrial;
 }
 
 // When what serves was promoted in its own right, before it was rolled back to.

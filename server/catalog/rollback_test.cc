@@ -66,6 +66,16 @@ TEST(RollbackTargetTest, WhatWasFoundWrongUnderAnotherDriverServesNoMore) {
               HasSubstr("computes wrong results"));
 }
 
+TEST(RollbackTargetTest, WhatServedOnTrialAloneIsNothingToGoBackTo) {
+  TableRecord trial = Entry(2, 'b');
+  trial.how = PromotionKind::kTrial;
+  const TableRecord current = Entry(3, 'c');
+  const auto target =
+      RollbackTarget({current, trial, Entry(1, 'a')}, {current}, "");
+  ASSERT_TRUE(target.ok()) << target.status();
+  EXPECT_EQ(*target, Entry(1, 'a'));
+}
+
 TEST(RollbackTargetTest, RollingBackAgainGoesFurtherBack) {
   const TableRecord current = RolledBack(4, 'b');
   const auto target = RollbackTarget(

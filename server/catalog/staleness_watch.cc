@@ -14,7 +14,9 @@ void StalenessWatch::Look() {
     const auto key = std::pair(table.key, table.digest);
     const auto before = reasons_.find(key);
     const std::string was = before == reasons_.end() ? "" : before->second;
-    if (now[i] != was) tables_->Remark(table, now[i]);
+    if (now[i] != was) {
+      tables_->Remark(table, now[i], !now[i].empty() && judged_soon_(table));
+    }
     next[key] = now[i];
   }
   reasons_ = std::move(next);

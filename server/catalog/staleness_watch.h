@@ -8,6 +8,7 @@
 #ifndef WAVETUNE_SERVER_CATALOG_STALENESS_WATCH_H_
 #define WAVETUNE_SERVER_CATALOG_STALENESS_WATCH_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,9 +20,13 @@ namespace wavetune {
 
 class StalenessWatch {
  public:
-  // Both outlive the watch.
-  StalenessWatch(TableCatalog* tables, const TableJudge* judge)
-      : tables_(tables), judge_(judge) {}
+  // Both outlive the watch. `judged_soon`: whether a stale table is judged anew
+  // without anybody asking (DriftWatch::WillJudge).
+  StalenessWatch(
+      TableCatalog* tables, const TableJudge* judge,
+      std::function<bool(const TableRecord&)> judged_soon =
+          [](const TableRecord&) { return false; })
+      : tables_(tables), judge_(judge), judged_soon_(std::move(judged_soon)) {}
 
   // Cannot fail.
   void Look();
@@ -29,6 +34,7 @@ class StalenessWatch {
  private:
   TableCatalog* const tables_;
   const TableJudge* const judge_;
+  const std::function<bool(const TableRecord&)> judged_soon_;
   std::map<std::pair<ProfileKey, std::string>, std::string> reasons_;
 };
 

@@ -429,11 +429,12 @@ void TableCatalog::Publish(TableSnapshot next, const TableChange& change) {
 }
 
 void TableCatalog::Remark(const TableRecord& table,
-                          const std::string& stale_reason) {
+                          const std::string& stale_reason, bool judged_soon) {
   std::lock_guard change_lock(change_mutex_);
   TableChange change{.kind = TableChange::Kind::kRemarked,
                      .table = table,
-                     .stale_reason = stale_reason};
+                     .stale_reason = stale_reason,
+                     .judged_soon = judged_soon};
   std::vector<Handle> listeners;
   {
     std::lock_guard lock(mutex_);

@@ -61,6 +61,7 @@ struct TableChange {
   TableRecord table;
   uint64_t revision = 0;
   std::string stale_reason = "";  // Of kRemarked; empty: current.
+  bool judged_soon = false;       // Of kRemarked: a canary follows by itself.
   std::string by = "";   // Of kRetired: who ended it, as TableRecord::by.
   std::string why = "";  // Of kRetired: for people.
 };
@@ -160,9 +161,12 @@ class TableCatalog {
   // place of. Errors: as TableStore::Promote; FAILED_PRECONDITION where the
   // kernel is pinned on that silicon, where the version was found wrong here,
   // where the table serves already, and where one that is not verified would
-  // come beside one that is.
-  absl::StatusOr<RolledBack> Import(TableRecord record,
-                                    const std::string& payload);
+  // come beside one that is. What `also_ends` says of the same table under
+  // another environment ends, too, untold: it serves on.
+  absl::StatusOr<RolledBack> Import(
+      TableRecord record, const std::string& payload,
+      const std::function<bool(const TableRecord&)>& also_ends =
+          [](const TableRecord&) { return false; });
 
   // Makes a table serve that lies beside its kernel, in the place of those that
   // did so before and that nobody has verified. Sets how, by, that it is not
@@ -221,18 +225,24 @@ class TableCatalog {
                       const std::string& why = "");
   // The same for an operator, wherever the table of that digest serves; returns
   // what serves no longer. `digest`: one, or at least kMinDigestPrefix digits
-  // of its beginning. Errors: NOT_FOUND where no such table serves;
-  // FAILED_PRECONDITION for the beginning of several, and where a kernel is
-  // pinned; INVALID_ARGUMENT for too short a beginning; as TableStore::Retire.
-  // Where one fails, those before it are retired.
+  // of its beginning. `which`: of the keys that it serves for are meant.
+  // Errors: NOT_FOUND where no such table serves; FAILED_PRECONDITION for the
+  // beginning of several, and where a kernel is pinned; INVALID_ARGUMENT for
+  // too short a beginning; those of `which`; as TableStore::Retire. Where one
+  // fails, those before it are retired.
+  using Which = std::function<absl::StatusOr<std::vector<TableRecord>>(
+      std::vector<TableRecord>)>;
   absl::StatusOr<std::vector<TableRecord>> RetireByDigest(
-      absl::string_view digest, const std::string& by, const std::string& why);
+      absl::string_view digest, const std::string& by, const std::string& why,
+      const Which& which = [](std::vector<TableRecord> all) { return all; });
 
   // Tells watchers that a table became stale, or current again where `reason`
   // is empty. Not among the changes that a late watcher catches up with: it is
   // told how each table is. The snapshot is another one afterwards, with the
   // same tables: whoever keeps what is to be said of one says it anew.
-  void Remark(const TableRecord& table, const std::string& stale_reason);
+  // `judged_soon`: nobody has to do anything about it.
+  void Remark(const TableRecord& table, const std::string& stale_reason,
+              bool judged_soon = false);
 
   // Subscribes to changes after the returned snapshot. Listeners are called in
   // the order of revisions, from the promoting thread.

@@ -76,8 +76,10 @@ absl::Status CheckBeside(const TableRecord& serving,
                          const TableRecord& record) {
   if (!IsSameKernel(serving.key, record.key)) return absl::OkStatus();
   const std::string name = absl::StrCat("table ", ShortDigest(serving.digest));
+  // What served on trial is the class's now.
   if (serving.key == record.key && serving.digest == record.digest &&
-      serving.unverified == record.unverified) {
+      serving.unverified == record.unverified &&
+      serving.how != PromotionKind::kTrial) {
     return absl::FailedPreconditionError(absl::StrCat(name, " serves already"));
   }
   if (!record.unverified || serving.unverified) return absl::OkStatus();
@@ -93,6 +95,7 @@ absl::Status CheckBeside(const TableRecord& serving,
 // place of one that was found wrong, as a profile here would.
 bool IsOfFleet(const TableRecord& record) {
   return record.how == PromotionKind::kFleet ||
+         record.how == PromotionKind::kTrial ||
          record.how == PromotionKind::kRolledBack;
 }
 
@@ -184,12 +187,20 @@ absl::StatusOr<TableRecord> TableCatalog::PromoteInPlaceOf(
   ASSIGN_OR_RETURN(const TableRecord stored,
                    store_->RollBack(std::move(record), table.payload, others));
   unsaved_.erase(stored.key);
-  Publish(WithPromoted(*snapshot(), {stored, std::move(table.table)}),
-          {TableChange::Kind::kPromoted, stored, stored.revision});
-  // After the promotion: nobody is without a table in between.
   uint64_t revision = stored.revision;
+  TableSnapshot promoted = *snapshot();
+  // The same table under another environment: one change for both, as to be
+  // told that it serves no longer would only be misread.
   for (const TableRecord& gone : ended) {
-    if (gone.key == stored.key) continue;
+    if (gone.key == stored.key || gone.digest != stored.digest) continue;
+    EraseKey(promoted, gone.key);
+    ++revision;
+  }
+  Publish(WithPromoted(std::move(promoted), {stored, std::move(table.table)}),
+          {TableChange::Kind::kPromoted, stored, revision});
+  // After the promotion: nobody is without a table in between.
+  for (const TableRecord& gone : ended) {
+    if (gone.key == stored.key || gone.digest == stored.digest) continue;
     TableSnapshot next = *snapshot();
     EraseKey(next, gone.key);
     Publish(std::move(next),
@@ -232,7 +243,8 @@ absl::Status TableCatalog::Unpin(absl::string_view kernel,
 }
 
 absl::StatusOr<TableCatalog::RolledBack> TableCatalog::Import(
-    TableRecord record, const std::string& payload) {
+    TableRecord record, const std::string& payload,
+    const std::function<bool(const TableRecord&)>& also_ends) {
   ASSIGN_OR_RETURN(std::shared_ptr<const CompiledTable> table,
                    CompiledTable::Create(payload));
   record.digest = table->digest();
@@ -240,13 +252,21 @@ absl::StatusOr<TableCatalog::RolledBack> TableCatalog::Import(
   const std::shared_ptr<const TableSnapshot> before = snapshot();
   RETURN_IF_ERROR(CheckImport(*before, record));
   RolledBack result;
+  std::vector<TableRecord> ended;
   for (const ServingTable& serving : before->tables) {
-    if (serving.record.key == record.key &&
-        serving.record.digest != record.digest)
-      result.ended.push_back(serving.record);
+    const TableRecord& other = serving.record;
+    if (other.key == record.key && other.digest != record.digest) {
+      result.ended.push_back(other);
+      ended.push_back(other);
+    } else if (other.key != record.key && other.digest == record.digest &&
+               IsSameKernel(other.key, record.key) &&
+               other.key.fingerprint == record.key.fingerprint &&
+               also_ends(other)) {
+      ended.push_back(other);
+    }
   }
   ASSIGN_OR_RETURN(result.table,
-                   PromoteInPlaceOf(result.ended, std::move(record),
+                   PromoteInPlaceOf(ended, std::move(record),
                                     {payload, std::move(table)}, ""));
   return result;
 }
@@ -305,7 +325,8 @@ absl::Status TableCatalog::Retire(const ProfileKey& key, const std::string& by,
 }
 
 absl::StatusOr<std::vector<TableRecord>> TableCatalog::RetireByDigest(
-    absl::string_view digest, const std::string& by, const std::string& why) {
+    absl::string_view digest, const std::string& by, const std::string& why,
+    const Which& which) {
   if (digest.size() < kMinDigestPrefix) {
     return absl::InvalidArgumentError(absl::StrCat(
         "give at least ", kMinDigestPrefix, " digits of a digest"));
@@ -317,6 +338,7 @@ absl::StatusOr<std::vector<TableRecord>> TableCatalog::RetireByDigest(
       tables.push_back(table.record);
   }
   RETURN_IF_ERROR(CheckRetire(*serving, tables, digest));
+  ASSIGN_OR_RETURN(tables, which(std::move(tables)));
   for (const TableRecord& table : tables) {
     RETURN_IF_ERROR(Retire(table.key, by, why));
   }

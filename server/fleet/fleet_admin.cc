@@ -9,8 +9,6 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
-#include "server/catalog/rollback.h"
-#include "server/catalog/wrong_tables.h"
 #include "server/fleet/fleet_head.h"
 #include "server/rpc/table_admin.h"
 
@@ -126,25 +124,28 @@ absl::Status FleetAdmin::RollBack(const v1::RollBackFleetRequest& request,
   const auto snapshot = options_.tables->snapshot();
   if (const PinRecord* const pin = snapshot->PinOf(place.kernel, silicon_key))
     return absl::FailedPreconditionError(PinnedText(*pin));
-  ASSIGN_OR_RETURN(std::vector<TableRecord> history,
+  ASSIGN_OR_RETURN(const std::vector<TableRecord> history,
                    options_.tables->History(place.kernel, silicon_key));
-  std::erase_if(
-      history, [&](const TableRecord& record) { return !IsOf(place, record); });
-  std::vector<TableRecord> serving;
-  for (const ServingTable& table : snapshot->tables) {
-    if (IsOf(place, table.record)) serving.push_back(table.record);
+  ASSIGN_OR_RETURN(const FleetTables::Earlier earlier,
+                   place.fleet->FindEarlier(place.fleet_class, place.kernel,
+                                            request.digest(), history));
+  response->set_fleet_class(place.fleet_class);
+  response->set_digest(earlier.head.digest);
+  response->set_epoch(earlier.serving.epoch);
+  response->set_halted(earlier.halts);
+  if (!earlier.halts) response->set_replaced(earlier.serving.digest);
+  if (earlier.halts) {
+    if (request.dry_run()) return absl::OkStatus();
+    return place.fleet->Halt(
+        OrderFor({.key = earlier.head.key}, by, request.reason()));
   }
   ASSIGN_OR_RETURN(const TableRecord target,
-                   RollbackTarget(history, serving, request.digest()));
-  ASSIGN_OR_RETURN(const ServingTable table,
-                   options_.tables->Get(target.digest));
-  RETURN_IF_ERROR(
-      CheckMayServeAgain(*options_.samples, target, table.table->table()));
+                   place.fleet->RecordOf(earlier.head));
+  if (request.dry_run()) return absl::OkStatus();
   FleetTables::Order order = OrderFor(target, by, request.reason());
   order.rolled_back = true;
+  order.before = earlier.head.before;
   ASSIGN_OR_RETURN(const FleetHead head, place.fleet->Publish(order));
-  response->set_fleet_class(place.fleet_class);
-  response->set_digest(head.digest);
   response->set_epoch(head.epoch);
   return absl::OkStatus();
 }

@@ -21,7 +21,6 @@
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_lookup.h"
 #include "server/fleet/fleet_tables.h"
-#include "server/store/sample_store.h"
 
 namespace wavetune {
 
@@ -34,7 +33,6 @@ class FleetAdmin {
     TableCatalog* tables = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;
-    SampleStore* samples = nullptr;
   };
 
   explicit FleetAdmin(Options options);
@@ -56,9 +54,10 @@ class FleetAdmin {
                       v1::FreezeInFleetResponse* response);
   absl::Status Unfreeze(const v1::UnfreezeInFleetRequest& request,
                         v1::UnfreezeInFleetResponse* response);
-  // Makes what served the class before the fleet's. Errors: as RollbackTarget
-  // and FleetTables::Publish; FAILED_PRECONDITION where the kernel is pinned
-  // here, or the table was shown wrong.
+  // Makes what the class had accepted before the fleet's, or halts the rollout
+  // that is under way; with `dry_run` it says what it would do. Errors: as
+  // FleetTables::FindEarlier, Publish and Halt; FAILED_PRECONDITION where the
+  // kernel is pinned here, or the table was shown wrong.
   absl::Status RollBack(const v1::RollBackFleetRequest& request,
                         const std::string& by,
                         v1::RollBackFleetResponse* response);

@@ -9,10 +9,15 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/str_format.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
+#include "server/catalog/rollback.h"
 #include "server/fleet/fleet_fixture.h"
 #include "server/fleet/fleet_orders.h"
+#include "server/fleet/fleet_rollout.h"
 
 namespace wavetune::testing {
 namespace {
@@ -46,11 +51,12 @@ class OperatedNode : public Node {
     return admin_.Unfreeze(request, &response);
   }
   absl::StatusOr<v1::RollBackFleetResponse> RollBack(
-      const std::string& digest = "") {
+      const std::string& digest = "", bool dry_run = false) {
     v1::RollBackFleetRequest request;
     request.mutable_place()->set_kernel("copy");
     request.set_digest(digest);
     request.set_reason("slower in production");
+    request.set_dry_run(dry_run);
     v1::RollBackFleetResponse response;
     RETURN_IF_ERROR(admin_.RollBack(request, "7", &response));
     return response;
@@ -73,8 +79,7 @@ class OperatedNode : public Node {
   FleetAdmin admin_{{.fleet = [this] { return fleet_.get(); },
                      .tables = &tables_,
                      .devices = &devices_,
-                     .kernels = &kernels_,
-                     .samples = &samples_}};
+                     .kernels = &kernels_}};
 };
 
 class FleetAdminTest : public FleetFixture {
@@ -163,6 +168,147 @@ TEST_F(FleetAdminTest, ARollbackServesOnEveryNodeAndNoJobUndoesIt) {
   // Unfrozen, it stays: what it replaced is not promoted anew.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_EQ(a->Serving(), first);
+}
+
+TEST_F(FleetAdminTest, ARollbackGoesBackToWhatTheClassHadOnEveryNode) {
+  const auto a = JoinAs("a", 1);
+  const std::string first = a->Profile(10);
+  ASSERT_TRUE(AllServe({a.get()}, first));
+  ASSERT_TRUE(Eventually([&] { return !Read(HeadKey(a->Key())).empty(); }));
+  const std::string second = a->Profile(11);
+  ASSERT_TRUE(
+      Eventually([&] { return a->fleet_->View().counts.published == 2; }));
+  // Also on one that never served it.
+  const auto late = JoinAs("late", 2);
+  ASSERT_TRUE(AllServe({late.get()}, second));
+  const auto planned = late->RollBack("", /*dry_run=*/true);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->digest(), first);
+  EXPECT_EQ(planned->replaced(), second);
+  EXPECT_EQ(late->Serving(), second);
+  const auto rolled_back = late->RollBack();
+  ASSERT_TRUE(rolled_back.ok()) << rolled_back.status();
+  EXPECT_EQ(rolled_back->digest(), first);
+  EXPECT_TRUE(AllServe({a.get(), late.get()}, first));
+}
+
+// Nodes whose tables go to others in stages, which the test drives.
+class FleetAdminTrialTest : public FleetAdminTest {
+ protected:
+  FleetAdminTrialTest() {
+    first_ = a_->Profile(10);
+    EXPECT_TRUE(AllServe({a_.get(), b_.get()}, first_));
+    a_->Stop();
+    a_->options_.rollout_of = [](const ProfileKey&, const std::string&) {
+      return RolloutPlan{{50, 100}, 60};
+    };
+    a_->Start();
+    second_ = a_->Profile(11);
+    EXPECT_TRUE(Eventually([&] { return !Read(Place()).empty(); }));
+    SetStage(UINT32_MAX, "");
+    EXPECT_TRUE(AllServe({a_.get(), b_.get()}, second_));
+  }
+  std::string Place() { return RolloutPlace(a_->Key()); }
+  // As who drives it, with the key of b.
+  void SetStage(uint32_t threshold, const std::string& halted) {
+    FleetRollout rollout = ReadRollout(Place(), Read(Place()))->rollout;
+    rollout.stage_since_us = 1;
+    rollout.threshold = threshold;
+    rollout.halted = halted;
+    rollout.node = "b";
+    Write(Place(), SignStage(rollout, TestSigningKey(2)));
+  }
+
+  const std::unique_ptr<OperatedNode> a_ = JoinAs("a", 1);
+  const std::unique_ptr<OperatedNode> b_ = JoinAs("b", 2);
+  std::string first_;
+  std::string second_;
+};
+
+TEST_F(FleetAdminTrialTest, AfterAHaltedRolloutThereIsNothingToRollBack) {
+  SetStage(UINT32_MAX, "node b: 3 times as long");
+  ASSERT_TRUE(AllServe({a_.get(), b_.get()}, first_));
+  for (OperatedNode* node : {a_.get(), b_.get()}) {
+    const absl::Status refused = node->RollBack().status();
+    EXPECT_THAT(
+        refused.ToString(),
+        AllOf(HasSubstr("ALREADY_EXISTS"),
+              HasSubstr("was halted (node b: 3 times as long)"),
+              HasSubstr("the fleet serves table " + ShortDigest(first_)),
+              HasSubstr("nothing to roll back")));
+    EXPECT_THAT(node->RollBack(second_.substr(0, 16)).status().ToString(),
+                AllOf(HasSubstr("FAILED_PRECONDITION"),
+                      HasSubstr("was never the fleet's")));
+    EXPECT_EQ(node->Serving(), first_);
+    // Nor is what was on trial a past of the node.
+    const auto history = node->tables_.History("copy", node->Key().silicon_key);
+    ASSERT_TRUE(history.ok());
+    if (node == b_.get()) {
+      EXPECT_EQ(
+          RollbackTarget(*history, {history->front()}, "").status().code(),
+          absl::StatusCode::kNotFound);
+    }
+  }
+  EXPECT_THAT(a_->Standing().frozen, ::testing::IsEmpty());
+  // It is gone with the next head, whoever publishes it.
+  const std::string third = b_->Profile(12);
+  EXPECT_TRUE(AllServe({a_.get(), b_.get()}, third));
+  EXPECT_EQ(Read(Place()), "");
+  const auto rolled_back = a_->RollBack();
+  ASSERT_TRUE(rolled_back.ok()) << rolled_back.status();
+  EXPECT_EQ(rolled_back->digest(), first_);
+}
+
+TEST_F(FleetAdminTrialTest, ARollbackHaltsTheRolloutThatIsUnderWay) {
+  const auto halted = b_->RollBack();
+  ASSERT_TRUE(halted.ok()) << halted.status();
+  EXPECT_EQ(halted->digest(), first_);
+  EXPECT_TRUE(halted->halted());
+  EXPECT_TRUE(AllServe({a_.get(), b_.get()}, first_));
+  EXPECT_EQ(ReadHead(HeadKey(a_->Key()), Read(HeadKey(a_->Key())))->head.epoch,
+            1u);
+  EXPECT_TRUE(Eventually([&] {
+    return a_->Standing().frozen.find("was halted: slower in production") !=
+           std::string::npos;
+  }));
+  ASSERT_EQ(a_->Halted().size(), 1u);
+  EXPECT_THAT(a_->Halted()[0], HasSubstr("user 7 halted it on node b"));
+}
+
+TEST_F(FleetAdminTrialTest, WhatWasOnTrialIsOfTheClassOnceItIsTheHead) {
+  const auto how = [&] {
+    return b_->tables_.Find({.kernel = "copy", .device = TestFleetDevice()})
+        ->serving.record.how;
+  };
+  EXPECT_EQ(how(), PromotionKind::kTrial);
+  FleetHead head = ReadRollout(Place(), Read(Place()))->rollout.head;
+  Write(HeadKey(head.key), SignHead(head, TestSigningKey(2)));
+  EXPECT_TRUE(Eventually([&] { return how() == PromotionKind::kFleet; }));
+  EXPECT_EQ(b_->Serving(), second_);
+  EXPECT_EQ(b_->RollBack()->digest(), first_);
+}
+
+TEST_F(FleetAdminTrialTest,
+       NothingIsTakenAwayWhereNobodyStandsForWhatWasThere) {
+  // One whose turn comes after that of b: it serves the head.
+  std::string name = "c";
+  while (RolloutNumber(second_, name) <= RolloutNumber(second_, "b"))
+    name += "c";
+  const auto c = JoinAs(name, 3);
+  c->Trust(TrustIn({1, 2, 3}));
+  b_->Trust(TrustIn({1, 2, 3}));
+  SetStage(RolloutNumber(second_, "b"), "");
+  ASSERT_TRUE(AllServe({c.get()}, first_));
+  a_->Stop();
+  const std::string revoked =
+      TrustIn({2, 3}) + "revoked " + TestSigningKey(1).public_key();
+  b_->Trust(revoked);
+  ASSERT_TRUE(
+      Eventually([&] { return !b_->fleet_->View().heads.at(0).accepted; }));
+  EXPECT_EQ(b_->Serving(), second_);
+  // Who serves the head signs it anew, and then there is something to go to.
+  c->Trust(revoked);
+  EXPECT_TRUE(AllServe({b_.get(), c.get()}, first_));
 }
 
 TEST_F(FleetAdminTest, AnOperatorPublishesWhatNoJobPromoted) {
@@ -298,6 +444,55 @@ TEST_F(FleetAdminTest, AWithdrawalThatNobodyMaySignIsRefused) {
     const auto told = ReadWithdrawal(at, Read(at));
     return told.ok() && told->withdrawal.node == "a";
   }));
+}
+
+TEST_F(FleetAdminTest, WithdrawalsOfNobodyKeepOutNoTrueOne) {
+  const auto a = JoinAs("a", 1);
+  const std::string served = a->Profile(10);
+  ASSERT_TRUE(Eventually([&] { return !Read(HeadKey(a->Key())).empty(); }));
+  FleetWithdrawal withdrawal{.fleet = "/wavetune/",
+                             .key = a->Key(),
+                             .node = "x",
+                             .why = "it is wrong"};
+  const auto tell = [&](const std::string& digest, char key) {
+    withdrawal.digest = digest;
+    Write(WithdrawalKey(a->Key(), digest),
+          SignWithdrawal(withdrawal, TestSigningKey(key)));
+  };
+  // Of tables that nobody serves, and that come first in each listing.
+  const auto tell_of_nothing = [&](size_t tables, char key) {
+    FakeFleetRegistry somebody(&fleet_);
+    std::vector<FleetWrite> writes;
+    for (size_t i = 0; i < tables; ++i) {
+      withdrawal.digest = absl::StrFormat("%064d", static_cast<int>(i));
+      writes.push_back(
+          {.key = WithdrawalKey(a->Key(), withdrawal.digest),
+           .value = SignWithdrawal(withdrawal, TestSigningKey(key))});
+      if (writes.size() < FleetRegistry::kMaxWrites && i + 1 < tables) continue;
+      EXPECT_TRUE(somebody.Commit(writes).ok());
+      writes.clear();
+    }
+  };
+  tell_of_nothing(FleetTables::kMostWithdrawals, 9);
+  tell(served, 2);
+  EXPECT_TRUE(AllServe({a.get()}, ""));
+  // Nor do a hundred of one who may.
+  const std::string good = a->Profile(11);
+  ASSERT_TRUE(AllServe({a.get()}, good));
+  tell_of_nothing(FleetTables::kMostWithdrawals + 1, 2);
+  tell(good, 2);
+  EXPECT_TRUE(AllServe({a.get()}, ""));
+  // What there was no place for is asked for before it would serve.
+  const auto b = JoinAs("b", 2);
+  const std::string wrong = a->Profile(12);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, wrong));
+  tell(wrong, 2);
+  EXPECT_TRUE(AllServe({a.get(), b.get()}, ""));
+  const auto late = JoinAs("late", 0);
+  EXPECT_TRUE(Eventually([&] {
+    return late->Standing().behind.find("was withdrawn") != std::string::npos;
+  }));
+  EXPECT_EQ(late->Serving(), "");
 }
 
 TEST_F(FleetAdminTest, AWithdrawalCountsWhenItsKeyIsBelieved) {

@@ -1,10 +1,12 @@
 #include "server/fleet/fleet_head.h"
 
 #include <cmath>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/signed_content.h"
@@ -14,40 +16,6 @@ namespace {
 
 constexpr size_t kClassDigits = 16;
 constexpr char kHeadPurpose[] = "head";
-
-v1::FleetHeadContent ToProto(const FleetHead& head) {
-  v1::FleetHeadContent content;
-  content.set_fleet(head.fleet);
-  content.set_kernel(head.key.kernel);
-  content.set_fingerprint(head.key.fingerprint);
-  content.set_silicon_key(head.key.silicon_key);
-  content.set_environment_key(head.key.environment_key);
-  content.set_digest(head.digest);
-  content.set_epoch(head.epoch);
-  content.set_carried_from(head.carried_from);
-  content.set_compiler(head.compiler);
-  content.set_fit_residual(head.fit_residual);
-  content.set_node(head.node);
-  content.set_published_at_us(head.published_at_us);
-  content.set_why(head.why);
-  content.set_rolled_back(head.rolled_back);
-  return content;
-}
-
-FleetHead FromProto(const v1::FleetHeadContent& content) {
-  return {.fleet = content.fleet(),
-          .key = {content.kernel(), content.fingerprint(),
-                  content.silicon_key(), content.environment_key()},
-          .digest = content.digest(),
-          .epoch = content.epoch(),
-          .carried_from = content.carried_from(),
-          .compiler = content.compiler(),
-          .fit_residual = content.fit_residual(),
-          .node = content.node(),
-          .published_at_us = content.published_at_us(),
-          .why = content.why(),
-          .rolled_back = content.rolled_back()};
-}
 
 }  // namespace
 
@@ -92,8 +60,83 @@ HeadPlace PlaceOf(absl::string_view head_key) {
           std::string(head_key.substr(end + 1))};
 }
 
+namespace {
+
+// What a head shares with those before it is said once.
+v1::FleetHeadContent BeforeToProto(const FleetHead& head) {
+  v1::FleetHeadContent content;
+  content.set_fingerprint(head.key.fingerprint);
+  content.set_digest(head.digest);
+  content.set_epoch(head.epoch);
+  content.set_carried_from(head.carried_from);
+  content.set_compiler(head.compiler);
+  content.set_fit_residual(head.fit_residual);
+  content.set_node(head.node);
+  content.set_published_at_us(head.published_at_us);
+  content.set_why(head.why);
+  content.set_rolled_back(head.rolled_back);
+  return content;
+}
+
+}  // namespace
+
+v1::FleetHeadContent HeadToProto(const FleetHead& head) {
+  v1::FleetHeadContent content = BeforeToProto(head);
+  content.set_fleet(head.fleet);
+  content.set_kernel(head.key.kernel);
+  content.set_silicon_key(head.key.silicon_key);
+  content.set_environment_key(head.key.environment_key);
+  for (const FleetHead& before : head.before)
+    *content.add_before() = BeforeToProto(before);
+  return content;
+}
+
+FleetHead HeadFromProto(const v1::FleetHeadContent& content) {
+  FleetHead head{.fleet = content.fleet(),
+                 .key = {content.kernel(), content.fingerprint(),
+                         content.silicon_key(), content.environment_key()},
+                 .digest = content.digest(),
+                 .epoch = content.epoch(),
+                 .carried_from = content.carried_from(),
+                 .compiler = content.compiler(),
+                 .fit_residual = content.fit_residual(),
+                 .node = content.node(),
+                 .published_at_us = content.published_at_us(),
+                 .why = content.why(),
+                 .rolled_back = content.rolled_back()};
+  for (const v1::FleetHeadContent& one : content.before()) {
+    if (head.before.size() == kMostHeadsBefore) break;
+    FleetHead before = HeadFromProto(one);
+    before.before.clear();
+    before.fleet = head.fleet;
+    before.key = head.key;
+    before.key.fingerprint = one.fingerprint();
+    // What is no head is nothing to go back to.
+    if (IsHead(before)) head.before.push_back(std::move(before));
+  }
+  return head;
+}
+
+bool IsHead(const FleetHead& head) {
+  return IsSha256Hex(head.digest) && head.epoch > 0 &&
+         head.epoch <= kMostFleetEpoch && std::isfinite(head.fit_residual);
+}
+
+std::vector<FleetHead> BeforeOf(const FleetHead& replaced,
+                                absl::string_view digest) {
+  std::vector<FleetHead> before = {replaced};
+  before.front().before.clear();
+  before.front().why =
+      std::string(CutBetweenCharacters(replaced.why, kMostWhyBefore));
+  before.insert(before.end(), replaced.before.begin(), replaced.before.end());
+  std::erase_if(before,
+                [&](const FleetHead& head) { return head.digest == digest; });
+  if (before.size() > kMostHeadsBefore) before.resize(kMostHeadsBefore);
+  return before;
+}
+
 std::string SignHead(const FleetHead& head, const SigningKey& key) {
-  return SignContent(kHeadPurpose, ToProto(head).SerializeAsString(), key);
+  return SignContent(kHeadPurpose, HeadToProto(head).SerializeAsString(), key);
 }
 
 absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
@@ -101,13 +144,10 @@ absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
   ASSIGN_OR_RETURN(const SignedContent read,
                    ReadSignedContent(kHeadPurpose, key, bytes));
   v1::FleetHeadContent content;
-  if (!content.ParseFromString(read.content) ||
-      !IsSha256Hex(content.digest()) || content.epoch() == 0 ||
-      content.epoch() > kMostFleetEpoch ||
-      !std::isfinite(content.fit_residual())) {
+  const bool parsed = content.ParseFromString(read.content);
+  SignedHead head{HeadFromProto(content), read.public_key};
+  if (!parsed || !IsHead(head.head))
     return absl::DataLossError(absl::StrCat("what is at ", key, " is no head"));
-  }
-  SignedHead head{FromProto(content), read.public_key};
   // One of another class or kernel, put where it does not belong.
   if (HeadKey(head.head.key) != key) {
     return absl::DataLossError(absl::StrCat("the head at ", key, " belongs at ",

@@ -9,12 +9,15 @@
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_HEAD_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/signing_key.h"
+#include "proto/wavetune/v1/fleet.pb.h"
 #include "server/store/records.h"
 
 namespace wavetune {
@@ -35,6 +38,9 @@ struct FleetHead {
   int64_t published_at_us = 0;  // Since the Unix epoch, by that node's clock.
   std::string why;              // For people.
   bool rolled_back = false;     // An operator went back to it.
+  // What the class had accepted before, the newest first: what a rollback goes
+  // back to. Each without its own.
+  std::vector<FleetHead> before;
 
   friend bool operator==(const FleetHead&, const FleetHead&) = default;
 };
@@ -45,6 +51,15 @@ struct SignedHead {
   FleetHead head;
   std::string public_key;  // 64 hexadecimal digits.
 };
+
+// Heads of FleetHead::before, and what is kept of the reason of each.
+inline constexpr size_t kMostHeadsBefore = 4;
+inline constexpr size_t kMostWhyBefore = 200;
+
+// Returns FleetHead::before of a head of another table that takes the place of
+// `replaced`. Cannot fail.
+std::vector<FleetHead> BeforeOf(const FleetHead& replaced,
+                                absl::string_view digest);
 
 // Returns the name of a device class in keys: 16 hexadecimal digits. Cannot
 // fail.
@@ -70,6 +85,13 @@ struct HeadPlace {
   std::string kernel;
 };
 HeadPlace PlaceOf(absl::string_view head_key);
+
+// Return what is signed of a head, and the reverse. Cannot fail: what is no
+// head is one that IsHead denies.
+v1::FleetHeadContent HeadToProto(const FleetHead& head);
+FleetHead HeadFromProto(const v1::FleetHeadContent& content);
+// Whether it names a table and an epoch.
+bool IsHead(const FleetHead& head);
 
 // Returns the bytes of a signed head. Cannot fail.
 std::string SignHead(const FleetHead& head, const SigningKey& key);

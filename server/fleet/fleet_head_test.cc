@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -42,6 +43,31 @@ TEST_F(FleetHeadTest, KeysAreOfClassAndKernel) {
   EXPECT_EQ(FleetClass("a", "b").size(), 16u);
   EXPECT_EQ(BlobKey(head_.key, "12"),
             "blobs/" + HeadKey(head_.key).substr(6) + "/12");
+}
+
+TEST_F(FleetHeadTest, SaysWhatTheClassHadBefore) {
+  FleetHead last = head_;
+  for (char digit = '1'; digit < '8'; ++digit) {
+    FleetHead next = head_;
+    next.digest = std::string(64, digit);
+    next.epoch = last.epoch + 1;
+    next.why = std::string(199, 'w') + "\u00e9";
+    next.before = BeforeOf(last, next.digest);
+    last = next;
+  }
+  ASSERT_EQ(last.before.size(), kMostHeadsBefore);
+  EXPECT_EQ(last.before[0].digest, std::string(64, '6'));
+  EXPECT_EQ(last.before[0].epoch, last.epoch - 1);
+  EXPECT_EQ(last.before[0].why, std::string(199, 'w'));
+  EXPECT_TRUE(last.before[0].before.empty());
+  const auto read = ReadHead(HeadKey(last.key), SignHead(last, key_));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->head, last);
+  // What it goes back to is not before it.
+  const std::vector<FleetHead> back = BeforeOf(last, last.before[1].digest);
+  EXPECT_EQ(back[0].digest, last.digest);
+  EXPECT_EQ(back[1].digest, last.before[0].digest);
+  EXPECT_EQ(back[2].digest, last.before[2].digest);
 }
 
 TEST_F(FleetHeadTest, AnyChangeIsRefused) {
@@ -124,7 +150,8 @@ TEST_F(FleetHeadTest, AListThatIsWrongSaysWhere) {
   }
   for (const std::string& line :
        {key, std::string("abc * node"), key.substr(1) + " *",
-        std::string("revoked"), std::string("revoked abc")}) {
+        std::string("revoked"), std::string("revoked abc"),
+        absl::StrCat("revoked ", key_.public_key(), " missused")}) {
     const auto wrong = FleetTrust::Parse(absl::StrCat(key, " *\n", line));
     EXPECT_TRUE(absl::IsInvalidArgument(wrong.status())) << line;
     EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("line 2"));

@@ -59,8 +59,15 @@ FleetMember::FleetMember(Options options)
           },
       .trial_problem =
           [this](Key key, Digest digest) { return TrialProblem(key, digest); },
-      .adopted = [this](Key key,
-                        Digest digest) { spot_checks_.OnAdopted(key, digest); },
+      .adopted =
+          [this](Key key, Digest digest, Digest replaced) {
+            spot_checks_.OnAdopted(key, digest, replaced);
+          },
+      .halted =
+          [this](const FleetHead& head, const std::string& why) {
+            options_.events->Record(
+                RolloutHaltedEvent(head.key, head.digest, why));
+          },
       .lost = [this](const TableRecord& own,
                      const FleetHead& winner) { Compare(own, winner); },
       .log = options_.log});
@@ -223,6 +230,7 @@ FleetNode FleetMember::State() {
   state.classes = {classes.begin(), classes.end()};
   state.measuring_classes = {measuring.begin(), measuring.end()};
   for (const FleetView::Standing& standing : tables_->View().heads) {
+    if (standing.followed_only) continue;
     FleetNode::Table table{.fleet_class = standing.fleet_class,
                            .kernel = standing.kernel,
                            .behind = standing.behind,

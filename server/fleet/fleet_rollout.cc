@@ -2,18 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/signed_content.h"
 
 namespace wavetune {
 namespace {
 
 constexpr int32_t kRolloutFormat = 1;
+constexpr char kPlanPurpose[] = "rollout";
+constexpr char kStagePurpose[] = "stage";
 constexpr size_t kMostStages = 20;
 constexpr double kMostHoldS = 86400;
 // Of the nodes that serve a table on trial, those that may be unwell.
@@ -22,7 +29,7 @@ constexpr double kMostUnwell = 0.1;
 }  // namespace
 
 std::string RolloutsPrefix(absl::string_view fleet_class) {
-  return absl::StrCat("rollouts/", fleet_class, "/");
+  return absl::StrCat("trials/", fleet_class, "/");
 }
 
 std::string RolloutPlace(const ProfileKey& key) {
@@ -33,47 +40,113 @@ std::string DriverPlace(const ProfileKey& key) {
   return absl::StrCat(RolloutPlace(key), "/driver");
 }
 
-std::string EncodeFleetRollout(const FleetRollout& rollout) {
+namespace {
+
+absl::Status IsNoRollout(absl::string_view place) {
+  return absl::DataLossError(
+      absl::StrCat("what is at ", place, " is no rollout"));
+}
+
+std::string Encode(const std::string& plan, const std::string& stage) {
   v1::FleetRollout message;
   message.set_format(kRolloutFormat);
-  message.set_head(rollout.head);
-  for (const int32_t stage : rollout.plan.stages) message.add_stages(stage);
-  message.set_hold_s(rollout.plan.hold_s);
-  message.set_stage(rollout.stage);
-  message.set_stage_since_us(rollout.stage_since_us);
-  message.set_threshold(rollout.threshold);
-  message.set_halted(rollout.halted);
-  message.set_head_revision(rollout.head_revision);
+  message.set_plan(plan);
+  message.set_stage(stage);
   return message.SerializeAsString();
 }
 
-absl::StatusOr<FleetRollout> DecodeFleetRollout(absl::string_view place,
-                                                absl::string_view bytes) {
+// What a stage is of: the plan as it was signed, whoever signed it.
+std::string PlanDigest(const std::string& signed_plan) {
+  v1::FleetEnvelope envelope;
+  envelope.ParseFromString(signed_plan);
+  return Sha256Hex(envelope.content());
+}
+
+// Errors: as ReadRollout.
+absl::StatusOr<SignedRollout> ReadPlan(absl::string_view place,
+                                       const std::string& bytes) {
+  ASSIGN_OR_RETURN(const SignedContent read,
+                   ReadSignedContent(kPlanPurpose, place, bytes));
+  v1::FleetRolloutContent content;
+  if (!content.ParseFromString(read.content)) return IsNoRollout(place);
+  SignedRollout result{
+      .rollout = {.head = HeadFromProto(content.head()),
+                  .plan = {{content.stages().begin(), content.stages().end()},
+                           content.hold_s()},
+                  .head_revision = content.head_revision(),
+                  .signed_plan = bytes},
+      .plan_key = read.public_key};
+  const FleetRollout& rollout = result.rollout;
+  if (!IsHead(rollout.head) || RolloutPlace(rollout.head.key) != place ||
+      !CheckRolloutPlan(rollout.plan).ok())
+    return IsNoRollout(place);
+  return result;
+}
+
+// Adds the stage that a rollout is in. Errors: as ReadRollout.
+absl::Status ReadStage(absl::string_view place, const std::string& bytes,
+                       SignedRollout& result) {
+  ASSIGN_OR_RETURN(const SignedContent read,
+                   ReadSignedContent(kStagePurpose, place, bytes));
+  v1::FleetStageContent content;
+  FleetRollout& rollout = result.rollout;
+  if (!content.ParseFromString(read.content) ||
+      content.plan() != PlanDigest(rollout.signed_plan) ||
+      content.stage() < 0 ||
+      static_cast<size_t>(content.stage()) >= rollout.plan.stages.size())
+    return IsNoRollout(place);
+  rollout.stage = content.stage();
+  rollout.stage_since_us = content.stage_since_us();
+  rollout.threshold = content.threshold();
+  rollout.halted = content.halted();
+  rollout.node = content.node();
+  result.stage_key = read.public_key;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string SignRollout(FleetRollout& rollout, const SigningKey& key) {
+  v1::FleetRolloutContent content;
+  *content.mutable_head() = HeadToProto(rollout.head);
+  content.mutable_stages()->Assign(rollout.plan.stages.begin(),
+                                   rollout.plan.stages.end());
+  content.set_hold_s(rollout.plan.hold_s);
+  content.set_head_revision(rollout.head_revision);
+  rollout.signed_plan =
+      SignContent(kPlanPurpose, content.SerializeAsString(), key);
+  return Encode(rollout.signed_plan, "");
+}
+
+std::string SignStage(const FleetRollout& rollout, const SigningKey& key) {
+  v1::FleetStageContent content;
+  content.set_plan(PlanDigest(rollout.signed_plan));
+  content.set_node(rollout.node);
+  content.set_stage(rollout.stage);
+  content.set_stage_since_us(rollout.stage_since_us);
+  content.set_threshold(rollout.threshold);
+  content.set_halted(rollout.halted);
+  return Encode(rollout.signed_plan,
+                SignContent(kStagePurpose, content.SerializeAsString(), key));
+}
+
+absl::StatusOr<SignedRollout> ReadRollout(absl::string_view place,
+                                          absl::string_view bytes) {
   v1::FleetRollout message;
-  if (!message.ParseFromString(std::string(bytes)))
-    return absl::DataLossError(
-        absl::StrCat("what is at ", place, " is no rollout"));
+  if (!message.ParseFromString(std::string(bytes))) return IsNoRollout(place);
   if (message.format() > kRolloutFormat) {
     return absl::FailedPreconditionError(
         absl::StrCat("the rollout at ", place, " has format ", message.format(),
                      ", this program knows ", kRolloutFormat,
                      ": upgrade this node's wavetuned"));
   }
-  FleetRollout rollout{
-      .head = message.head(),
-      .plan = {{message.stages().begin(), message.stages().end()},
-               message.hold_s()},
-      .stage = message.stage(),
-      .stage_since_us = message.stage_since_us(),
-      .threshold = message.threshold(),
-      .halted = message.halted(),
-      .head_revision = message.head_revision()};
-  if (!CheckRolloutPlan(rollout.plan).ok() || rollout.stage < 0 ||
-      static_cast<size_t>(rollout.stage) >= rollout.plan.stages.size()) {
-    return absl::DataLossError(
-        absl::StrCat("what is at ", place, " is no rollout"));
+  ASSIGN_OR_RETURN(SignedRollout result, ReadPlan(place, message.plan()));
+  // Who drives it sets the stage again.
+  if (!message.stage().empty()) {
+    const absl::Status stage = ReadStage(place, message.stage(), result);
+    result.stage_refused = std::string(stage.message());
   }
-  return rollout;
+  return result;
 }
 
 absl::Status CheckRolloutPlan(const RolloutPlan& plan) {
@@ -130,9 +203,10 @@ std::vector<std::string> NodesOfRollout(const FleetHead& head,
   return names;
 }
 
-RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
+RolloutStep NextRolloutStep(const FleetRollout& rollout,
                             absl::Span<const FleetNode> nodes,
                             double in_stage_s) {
+  const FleetHead& head = rollout.head;
   const std::string fleet_class = FleetClass(head.key);
   int64_t chosen = 0;
   for (const std::string& name : NodesOfRollout(head, nodes))

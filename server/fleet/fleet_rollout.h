@@ -3,9 +3,13 @@
 // stage serve the new table on trial, and tell how that goes (fleet_node.h).
 // Where it goes badly the rollout is halted, and they go back to the head.
 //
-// Not signed, but for the head that it carries: whoever can write to the
-// registry can begin or halt one, but have no table served that nobody trusted
-// has signed.
+// Signed twice. Its plan by the node whose table it is: which table, stages,
+// how long each is held, and the head that it takes the place of. How far it
+// is, by who drives it: the stage, which nodes are in it, that it was halted.
+// Neither is a head: that is signed when the last stage is over, by who drives
+// it then. So whoever writes to the registry can take a rollout away or put an
+// earlier stage back, but neither begin one, skip a stage, nor make a table the
+// head that its stages refused.
 //
 // Includes protobuf. Thread safety: plain values and pure functions.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_ROLLOUT_H_
@@ -18,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/signing_key.h"
 #include "server/fleet/fleet_head.h"
 #include "server/fleet/fleet_node.h"
 #include "server/fleet/fleet_profile.h"
@@ -26,15 +31,25 @@
 namespace wavetune {
 
 struct FleetRollout {
-  std::string head;  // Bytes of the signed head, with the next epoch.
+  FleetHead head;  // What is to be one, with the next epoch.
   RolloutPlan plan;
+  int64_t head_revision = 0;   // Of what it takes the place of; 0: of nothing.
   int32_t stage = 0;           // Index into its stages.
-  int64_t stage_since_us = 0;  // Since the Unix epoch, by who drives it.
+  int64_t stage_since_us = 0;  // By who drives it; 0: no stage has begun.
   uint32_t threshold = 0;      // Nodes whose number is at most this take it.
   std::string halted;          // Why; empty: it goes on.
-  int64_t head_revision = 0;   // Of what it takes the place of; 0: of nothing.
+  std::string node;            // That drives it, or did last; empty: none has.
+  std::string signed_plan;     // Bytes of the first five, as they were signed.
 
   friend bool operator==(const FleetRollout&, const FleetRollout&) = default;
+};
+
+// One whose signatures are those of these keys.
+struct SignedRollout {
+  FleetRollout rollout;
+  std::string plan_key;       // 64 hexadecimal digits.
+  std::string stage_key;      // The same; empty: no stage has begun.
+  std::string stage_refused;  // Why it is none, though there is something.
 };
 
 // Returns keys in the registry: of all rollouts of a class and their drivers,
@@ -44,11 +59,16 @@ std::string RolloutPlace(const ProfileKey& key);
 // Of the node that drives it: a FleetHolder.
 std::string DriverPlace(const ProfileKey& key);
 
-std::string EncodeFleetRollout(const FleetRollout& rollout);
-// Errors: DATA_LOSS for bytes that are none; FAILED_PRECONDITION for a later
-// format.
-absl::StatusOr<FleetRollout> DecodeFleetRollout(absl::string_view place,
-                                                absl::string_view bytes);
+// Returns an entry that says nothing but the plan; the stage is not begun. With
+// `signed_plan`, which it sets. Cannot fail.
+std::string SignRollout(FleetRollout& rollout, const SigningKey& key);
+// Returns the entry with its plan as it was signed, and the stage that it is in
+// by now. Cannot fail.
+std::string SignStage(const FleetRollout& rollout, const SigningKey& key);
+// Reads what stands at `place`. A stage that cannot be read, or is of another
+// plan, is none. Errors: as ReadHead.
+absl::StatusOr<SignedRollout> ReadRollout(absl::string_view place,
+                                          absl::string_view bytes);
 
 // Errors: INVALID_ARGUMENT saying what is wrong with the stages or the time.
 absl::Status CheckRolloutPlan(const RolloutPlan& plan);
@@ -70,7 +90,7 @@ struct RolloutStep {
   std::string why;  // What is the matter, for people; empty: nothing is.
 };
 
-// Returns the next step of a rollout of a head whose nodes say so; those of
+// Returns the next step of a rollout whose nodes say so; those of
 // other classes do not count, nor does the node whose table it is, which serves
 // it in any case. `in_stage_s`: for how long it has been in its stage.
 //
@@ -81,7 +101,7 @@ struct RolloutStep {
 // Where no node of the class shows itself, nobody can say how it goes: it
 // waits. Cannot fail.
 inline constexpr double kMostStageS = 600;
-RolloutStep NextRolloutStep(const FleetRollout& rollout, const FleetHead& head,
+RolloutStep NextRolloutStep(const FleetRollout& rollout,
                             absl::Span<const FleetNode> nodes,
                             double in_stage_s);
 

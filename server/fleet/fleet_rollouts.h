@@ -2,8 +2,9 @@
 // node each.
 //
 // The node whose table it is drives it; where that has died, another one of the
-// class does, as the head is signed already. What is done next follows from
-// what all nodes tell of themselves (NextRolloutStep).
+// class does whose key may sign: it signs the stages from then on, and the head
+// at their end. What is done next follows from what all nodes tell of
+// themselves (NextRolloutStep).
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_ROLLOUTS_H_
@@ -65,6 +66,8 @@ class FleetRollouts {
                         const std::vector<std::string>& nodes);
   absl::Status Finish(const Rollout& rollout);
   absl::Status Halt(const Rollout& rollout, const std::string& why);
+  // Takes away what leads to nothing any more.
+  absl::Status Remove(const Rollout& rollout);
   // Errors: as FleetRegistry::Commit.
   absl::Status Commit(const std::vector<FleetWrite>& writes);
   void Tell(bool warning, const Rollout& rollout, const std::string& what);

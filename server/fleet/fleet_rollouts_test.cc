@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fake_fleet_registry.h"
+#include "server/fleet/fleet_head.h"
+#include "server/fleet/fleet_rollout.h"
 #include "server/fleet/fleet_test_node.h"
 #include "server/test_folder.h"
 
@@ -24,14 +28,17 @@ using ::testing::HasSubstr;
 // A node with all of a fleet's parts but the jobs.
 class RolloutNode {
  public:
+  // `present`: others see it.
   RolloutNode(FakeFleet* fleet, DiskKernelCatalog* kernels,
-              const std::string& name)
-      : registry_(std::make_unique<FakeFleetRegistry>(fleet)),
+              const std::string& name, char key, bool present = true)
+      : present_(present),
+        registry_(std::make_unique<FakeFleetRegistry>(fleet)),
         name_(name),
         node_({.registry = registry_.get(),
                .kernels = kernels,
                .name = name,
-               .key = 1,
+               .key = key,
+               .trust = TrustIn({1, 2, 3, 4}),
                .rollout_of =
                    [this](const ProfileKey&, const std::string&) {
                      const std::lock_guard lock(mutex_);
@@ -55,7 +62,7 @@ class RolloutNode {
                                .look_interval = milliseconds(5),
                                .interval = milliseconds(10),
                                .most_age = milliseconds(1)});
-    presence_->Start();
+    if (present_) presence_->Start();
     rollouts_ = std::make_unique<FleetRollouts>(
         FleetRollouts::Options{.registry = registry_.get(),
                                .tables = node_.fleet_.get(),
@@ -63,7 +70,11 @@ class RolloutNode {
                                .clock = &SystemClock(),
                                .node = name_,
                                .look_interval = milliseconds(10),
-                               .patience = milliseconds(30)});
+                               .patience = milliseconds(30),
+                               .log = [this](bool, const std::string& line) {
+                                 const std::lock_guard lock(mutex_);
+                                 said_ += line + "\n";
+                               }});
     rollouts_->Start();
   }
   // The process ends.
@@ -83,6 +94,11 @@ class RolloutNode {
     problem_ = problem;
   }
   FleetTestNode& node() { return node_; }
+  // What its driver says.
+  std::string Said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
 
  private:
   FleetNode State() {
@@ -100,9 +116,11 @@ class RolloutNode {
     return state;
   }
 
+  const bool present_;
   std::unique_ptr<FakeFleetRegistry> registry_;
   const std::string name_;
   std::mutex mutex_;
+  std::string said_;
   RolloutPlan plan_;
   std::string problem_;
   FleetTestNode node_;
@@ -119,7 +137,8 @@ class FleetRolloutsTest : public ::testing::Test {
     kernels_->Reload();
     for (int i = 0; i < 4; ++i) {
       nodes_.push_back(std::make_unique<RolloutNode>(
-          &fleet_, kernels_.get(), "node-" + std::to_string(i)));
+          &fleet_, kernels_.get(), "node-" + std::to_string(i),
+          static_cast<char>(i + 1)));
     }
     first_ = nodes_[0]->node().Profile(10);
   }
@@ -132,6 +151,18 @@ class FleetRolloutsTest : public ::testing::Test {
   bool AllServe(const std::string& digest) {
     return Eventually([&] { return Serve(digest) == 4; });
   }
+  // What is at a key of the registry.
+  std::string Read(const std::string& key) {
+    FakeFleetRegistry watcher(&fleet_);
+    const auto entry = watcher.Get(key);
+    return entry.ok() ? entry->value : "";
+  }
+  void Write(const std::string& key, const std::string& value) {
+    FakeFleetRegistry somebody(&fleet_);
+    ASSERT_TRUE(somebody.Commit({{.key = key, .value = value}}).ok());
+  }
+  std::string Place() { return RolloutPlace(nodes_[0]->node().Key()); }
+  std::string HeadPlace() { return HeadKey(nodes_[0]->node().Key()); }
   std::string Head() {
     std::string digest;
     EXPECT_TRUE(Eventually([&] {
@@ -161,7 +192,7 @@ TEST_F(FleetRolloutsTest, ATableGoesToTheNodesStageByStage) {
   EXPECT_TRUE(Eventually([&] { return Head() == second; }));
   FakeFleetRegistry watcher(&fleet_);
   EXPECT_TRUE(
-      Eventually([&] { return watcher.List("rollouts/")->entries.empty(); }));
+      Eventually([&] { return watcher.List("trials/")->entries.empty(); }));
   for (const auto& node : nodes_) {
     EXPECT_TRUE(Eventually([&] {
       const auto view = node->node().fleet_->View();
@@ -222,7 +253,7 @@ TEST_F(FleetRolloutsTest, AnotherNodeDrivesItWhereItsNodeDies) {
   const std::string second = nodes_[0]->node().Profile(11);
   FakeFleetRegistry watcher(&fleet_);
   ASSERT_TRUE(
-      Eventually([&] { return !watcher.List("rollouts/")->entries.empty(); }));
+      Eventually([&] { return !watcher.List("trials/")->entries.empty(); }));
   nodes_[0]->Stop();
   EXPECT_TRUE(Eventually([&] { return Serve(second) == 4; }));
   EXPECT_TRUE(Eventually([&] {
@@ -230,6 +261,71 @@ TEST_F(FleetRolloutsTest, AnotherNodeDrivesItWhereItsNodeDies) {
     const auto head = node.fleet_->HeadOf(node.Key());
     return head.ok() && *head == second;
   }));
+  // It has signed what its own key stands for, and says whose table it is.
+  const auto head = ReadHead(HeadPlace(), Read(HeadPlace()));
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_NE(head->public_key, TestSigningKey(1).public_key());
+  EXPECT_NE(head->head.node, "node-0");
+  EXPECT_THAT(head->head.why, HasSubstr("measured by node node-0"));
+  ASSERT_EQ(head->head.before.size(), 1u);
+  EXPECT_EQ(head->head.before[0].digest, first_);
+}
+
+TEST_F(FleetRolloutsTest, WhatWasHaltedIsNeitherAHeadNorARolloutAgain) {
+  ASSERT_TRUE(AllServe(first_));
+  nodes_[0]->SetPlan({{50, 100}, 60});
+  const std::string second = nodes_[0]->node().Profile(11);
+  ASSERT_TRUE(Eventually([&] { return Serve(second) >= 2; }));
+  // What somebody who may only write to the registry can copy.
+  const std::string running = Read(Place());
+  v1::FleetRollout copied;
+  ASSERT_TRUE(copied.ParseFromString(running));
+  for (const auto& node : nodes_) node->SetProblem("slower than the default");
+  ASSERT_TRUE(AllServe(first_));
+  for (const auto& node : nodes_) {
+    EXPECT_TRUE(Eventually([&] { return node->node().Halted().size() == 1; }));
+    node->SetProblem("");
+  }
+  // It is halted again, and nobody has served it meanwhile.
+  std::vector<int64_t> adopted;
+  for (const auto& node : nodes_)
+    adopted.push_back(node->node().fleet_->View().counts.adopted);
+  const std::string good = Read(HeadPlace());
+  Write(HeadPlace(), copied.plan());
+  EXPECT_TRUE(Eventually([&] { return Read(HeadPlace()) == good; }));
+  Write(Place(), running);
+  EXPECT_TRUE(Eventually([&] {
+    const auto read = ReadRollout(Place(), Read(Place()));
+    return read.ok() && !read->rollout.halted.empty();
+  }));
+  EXPECT_THAT(ReadRollout(Place(), Read(Place()))->rollout.halted,
+              HasSubstr("slower than the default"));
+  EXPECT_EQ(Serve(first_), 4);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    EXPECT_EQ(nodes_[i]->node().fleet_->View().counts.adopted, adopted[i]);
+    EXPECT_EQ(nodes_[i]->node().Halted().size(), 1u);
+  }
+  // The next table has another epoch, and takes the entry away.
+  nodes_[1]->SetPlan({});
+  const std::string third = nodes_[1]->node().Profile(12);
+  EXPECT_TRUE(AllServe(third));
+  EXPECT_EQ(Read(Place()), "");
+  EXPECT_EQ(ReadHead(HeadPlace(), Read(HeadPlace()))->head.epoch, 3u);
+  EXPECT_TRUE(Eventually(
+      [&] { return nodes_[2]->node().fleet_->View().rollouts.empty(); }));
+}
+
+TEST_F(FleetRolloutsTest, ADriverThatSeesNotEvenItselfWaits) {
+  FakeFleet fleet;
+  RolloutNode alone(&fleet, kernels_.get(), "alone", 1, /*present=*/false);
+  alone.SetPlan({{100}, 0});
+  alone.node().Profile(10);
+  EXPECT_TRUE(Eventually([&] {
+    return alone.Said().find("no node of its class shows itself") !=
+           std::string::npos;
+  }));
+  FakeFleetRegistry watcher(&fleet);
+  EXPECT_TRUE(watcher.List("heads/")->entries.empty());
 }
 
 }  // namespace

@@ -7,7 +7,8 @@
 namespace wavetune {
 
 void FleetSpotChecks::OnAdopted(const ProfileKey& key,
-                                const std::string& digest) {
+                                const std::string& digest,
+                                const std::string& replaced) {
   const std::vector<AgentDirectory::Known> devices = options_.devices();
   const bool idle = std::any_of(
       devices.begin(), devices.end(), [&](const AgentDirectory::Known& known) {
@@ -23,6 +24,7 @@ void FleetSpotChecks::OnAdopted(const ProfileKey& key,
                            .reason = "spot check of the fleet's table",
                            .canary = true,
                            .verify_digest = digest,
+                           .against_digest = replaced,
                            .fingerprint = key.fingerprint};
   // One that a kernel was edited for, or that has gone, needs none.
   options_.reprofile(request).IgnoreError();

@@ -4,7 +4,9 @@
 // verifies the table there (JobRecord::verify_digest): seconds, behind all
 // other jobs. A table that does not hold is served all the same, since boards
 // of a class rank candidates alike; but it is said, and a rollout counts it
-// (NextRolloutStep).
+// (NextRolloutStep). One on trial is measured against what the class has, too:
+// a table that is faster than the default and slower than what it replaces does
+// not hold.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_SPOT_CHECKS_H_
@@ -40,9 +42,11 @@ class FleetSpotChecks {
 
   explicit FleetSpotChecks(Options options) : options_(std::move(options)) {}
 
-  // Another node's table serves here. Cannot fail: where it cannot be checked
-  // it is not.
-  void OnAdopted(const ProfileKey& key, const std::string& digest);
+  // Another node's table serves here, on trial in the place of `replaced` where
+  // that is not empty: it is then measured against that. Cannot fail: where it
+  // cannot be checked it is not.
+  void OnAdopted(const ProfileKey& key, const std::string& digest,
+                 const std::string& replaced);
 
   // A job has changed.
   void OnJob(const JobRecord& job);

@@ -26,11 +26,12 @@ enum class HeadVerdict {
 
 enum class FleetStep {
   kNothing,
-  kAdopt,    // Serve what the registry's head names.
-  kPublish,  // Write this node's own table.
-  kRestore,  // Write the accepted head again.
-  kTry,      // Serve a rollout's table on trial.
-  kGoBack,   // Serve the accepted head's table again.
+  kAdopt,     // Serve what the registry's head names.
+  kPublish,   // Write this node's own table.
+  kRestore,   // Write the accepted head again.
+  kSignAnew,  // Write the lapsed head again, signed by this node.
+  kTry,       // Serve a rollout's table on trial.
+  kGoBack,    // Serve the accepted head's table again.
 };
 
 struct HeadFacts {
@@ -40,6 +41,17 @@ struct HeadFacts {
   bool unusable = false;
   std::optional<FleetHead> accepted;
   bool own = false;  // The node has promoted a table since it accepted that.
+  // What this node had accepted, and whose signer is revoked by now. Unless the
+  // key was misused its table is sound: the class has it until something newer
+  // is there, and nothing older takes its place.
+  std::optional<FleetHead> lapsed;
+  bool misused = false;       // That key.
+  bool signs_lapsed = false;  // This node serves its table, and may sign it.
+  // The accepted table serves here under an environment that no device has any
+  // more.
+  bool misplaced = false;
+  // The latest epoch of a rollout, also of one that was halted: it is used up.
+  uint64_t rollout_epoch = 0;
   // A rollout's head that this node is to serve on trial, and whether it does.
   std::optional<FleetHead> trial;
   bool serves_trial = false;
@@ -51,7 +63,12 @@ struct HeadFacts {
 // Cannot fail.
 FleetStep NextFleetStep(const HeadFacts& facts);
 
-// Returns the epoch of a head that follows all of these. Cannot fail.
+// Returns the epoch of the newest head of these, which a rollout's has to be
+// ahead of. Cannot fail.
+uint64_t NewestFleetEpoch(const HeadFacts& facts);
+
+// Returns the epoch of a head that follows all of these, rollouts too. Cannot
+// fail.
 uint64_t NextFleetEpoch(const HeadFacts& facts);
 
 }  // namespace wavetune

@@ -71,10 +71,59 @@ TEST(FleetStepTest, FollowsFromWhatIsKnown) {
   }
 }
 
+TEST(FleetStepTest, WhatARevokedKeySignedStandsUntilSomethingNewerIsThere) {
+  using enum HeadVerdict;
+  using enum FleetStep;
+  HeadFacts facts{.verdict = kBroken, .lapsed = Head(3)};
+  // Somebody else may serve it.
+  EXPECT_EQ(NextFleetStep(facts), kNothing);
+  facts.signs_lapsed = true;
+  EXPECT_EQ(NextFleetStep(facts), kSignAnew);
+  EXPECT_EQ(NextFleetEpoch(facts), 4u);
+  facts.own = true;
+  EXPECT_EQ(NextFleetStep(facts), kPublish);
+  facts.own = false;
+  // The registry has lost it, or somebody puts an older one there.
+  facts.verdict = kNone;
+  EXPECT_EQ(NextFleetStep(facts), kSignAnew);
+  facts.verdict = kGood;
+  facts.registered = Head(2, 'e');
+  EXPECT_EQ(NextFleetStep(facts), kSignAnew);
+  facts.signs_lapsed = false;
+  EXPECT_EQ(NextFleetStep(facts), kNothing);
+  facts.registered = Head(4);
+  EXPECT_EQ(NextFleetStep(facts), kAdopt);
+  // What a misused key signed stands for nothing.
+  facts = {.verdict = kBroken, .lapsed = Head(3), .misused = true};
+  EXPECT_EQ(NextFleetStep(facts), kNothing);
+  EXPECT_EQ(NextFleetEpoch(facts), 4u);
+  facts.accepted = Head(2);
+  EXPECT_EQ(NextFleetStep(facts), kRestore);
+  // Nor does the last epoch that there is keep anybody from a next one.
+  facts.lapsed = Head(kMostFleetEpoch);
+  EXPECT_EQ(NextFleetEpoch(facts), 3u);
+}
+
+TEST(FleetStepTest, ATableThatServesForDevicesOfBeforeIsAdoptedForThoseOfNow) {
+  HeadFacts facts{.verdict = HeadVerdict::kGood,
+                  .registered = Head(3),
+                  .accepted = Head(3),
+                  .misplaced = true};
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kAdopt);
+  facts.trial = Head(4, 'e');
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kTry);
+  facts.own = true;
+  EXPECT_EQ(NextFleetStep(facts), FleetStep::kPublish);
+}
+
 TEST(FleetStepTest, AnEpochFollowsAllThatAreKnown) {
   EXPECT_EQ(NextFleetEpoch({}), 1u);
   EXPECT_EQ(NextFleetEpoch({.registered = Head(2), .accepted = Head(7)}), 8u);
   EXPECT_EQ(NextFleetEpoch({.registered = Head(9), .accepted = Head(7)}), 10u);
+  // That of a rollout is used up, whatever became of it.
+  const HeadFacts halted{.registered = Head(9), .rollout_epoch = 10};
+  EXPECT_EQ(NextFleetEpoch(halted), 11u);
+  EXPECT_EQ(NewestFleetEpoch(halted), 9u);
 }
 
 TEST(FleetStepTest, ATrialIsServedUntilItsRolloutEnds) {

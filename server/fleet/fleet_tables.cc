@@ -34,11 +34,12 @@ FleetTables::~FleetTables() {
 absl::Status FleetTables::Start() {
   ASSIGN_OR_RETURN(const auto accepted, options_.accepted->List());
   for (const auto& [key, stored] : accepted) {
-    heads_[key].stored.table_epoch = stored.table_epoch;
+    State& state = heads_[key];
+    state.stored = stored;
     auto head = ReadHead(key, stored.bytes);
-    if (!head.ok() || !options_.trust.Check(*head).ok()) continue;
-    heads_[key].accepted = *std::move(head);
-    heads_[key].stored = stored;
+    if (!head.ok()) continue;
+    state.accepted = *std::move(head);
+    Lapse(state);
   }
   catalog_handle_ = options_.tables
                         ->Subscribe(options_.tables->snapshot()->revision,
@@ -75,6 +76,7 @@ void FleetTables::Stop() {
 void FleetTables::Run() {
   while (true) {
     WatchClasses();
+    WatchOrdersAnew();
     const OwnTables own = FindOwnTables();
     std::vector<std::string> keys;
     {
@@ -105,7 +107,9 @@ void FleetTables::WatchClasses() {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      if (!classes_.try_emplace(fleet_class).second) continue;
+      const auto [watched, is_new] = classes_.try_emplace(fleet_class);
+      if (!is_new) continue;
+      watched->second.orders_trust_list = trust_lists_;
     }
     auto heads = options_.registry->Watch(
         HeadsPrefix(fleet_class), {.entry_bytes = kMostHeadBytes},
@@ -126,6 +130,31 @@ void FleetTables::WatchClasses() {
     classes_[fleet_class].heads = std::move(heads);
     classes_[fleet_class].orders = std::move(orders);
     classes_[fleet_class].rollouts = std::move(rollouts);
+  }
+}
+
+void FleetTables::WatchOrdersAnew() {
+  std::map<std::string, std::unique_ptr<FleetRegistry::WatchHandle>> old;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    for (auto& [fleet_class, watched] : classes_) {
+      if (std::exchange(watched.orders_trust_list, trust_lists_) ==
+          trust_lists_)
+        continue;
+      watched.orders_listed = false;
+      old[fleet_class] = std::move(watched.orders);
+    }
+  }
+  for (auto& [fleet_class, handle] : old) {
+    handle.reset();  // Without the lock, which its listener takes.
+    auto orders = options_.registry->Watch(
+        OrdersPrefix(fleet_class), {.entry_bytes = kMostHeadBytes},
+        [this, fleet_class = fleet_class](const FleetNews& news) {
+          OnNews(fleet_class, news, &FleetTables::TakeOrders);
+        });
+    const std::lock_guard lock(mutex_);
+    classes_[fleet_class].orders = std::move(orders);
   }
 }
 
@@ -263,7 +292,11 @@ void FleetTables::Settle(const std::string& key, const OwnTables& own_tables) {
                   .own = own != own_tables.end() &&
                          own->second.epoch > state.stored.table_epoch};
   if (state.judged.head) facts.registered = state.judged.head->head;
-  if (state.accepted) facts.accepted = state.accepted->head;
+  if (state.accepted) {
+    facts.accepted = state.accepted->head;
+    facts.misplaced = IsMisplaced(*facts.accepted);
+  }
+  AddLapsed(state, facts);
   if (facts.own && state.trial.rollout &&
       own->second.digest == state.trial.judged.head->head.digest) {
     if (!LeaveToRollout(key, state, own->second).ok()) return;
@@ -336,6 +369,8 @@ absl::Status FleetTables::Take(FleetStep step, const std::string& key,
       return Try(key, state);
     case FleetStep::kGoBack:
       return GoBack(key, state);
+    case FleetStep::kSignAnew:
+      return SignAnew(key, state, facts);
     default:
       return absl::OkStatus();
   }
@@ -344,21 +379,94 @@ absl::Status FleetTables::Take(FleetStep step, const std::string& key,
 std::optional<TableRecord> FleetTables::ServingOf(const FleetHead& head) const {
   for (const auto current = options_.tables->snapshot();
        const ServingTable& table : current->tables) {
-    if (table.record.key == head.key && table.record.digest == head.digest)
-      return table.record;
+    const TableRecord& record = table.record;
+    // One that was carried over is for both environments.
+    if (record.digest == head.digest && record.key.kernel == head.key.kernel &&
+        record.key.fingerprint == head.key.fingerprint &&
+        record.key.silicon_key == head.key.silicon_key &&
+        record.IsFor(head.key.environment_key))
+      return record;
   }
   return std::nullopt;
+}
+
+std::set<std::string> FleetTables::EnvironmentsOf(
+    const std::string& silicon_key) const {
+  std::set<std::string> environments;
+  for (const DeviceFacts& device : AttachedElseSeen(
+           options_.devices->List(), [&](const DeviceFacts& device) {
+             return SiliconKey(device) == silicon_key;
+           }))
+    environments.insert(EnvironmentKey(device));
+  return environments;
+}
+
+std::set<std::string> FleetTables::ClassesNow() const {
+  std::set<std::string> silicon;
+  for (const AgentDirectory::Known& known : options_.devices->List())
+    silicon.insert(SiliconKey(known.record.facts));
+  std::set<std::string> classes;
+  for (const std::string& one : silicon) {
+    for (const std::string& environment : EnvironmentsOf(one))
+      classes.insert(FleetClass(one, environment));
+  }
+  return classes;
+}
+
+bool FleetTables::IsMisplaced(const FleetHead& head) const {
+  const auto now = options_.tables->snapshot();
+  bool elsewhere = false;
+  std::set<std::string> environments;
+  for (const ServingTable& table : now->tables) {
+    const TableRecord& record = table.record;
+    if (record.digest != head.digest || record.key.kernel != head.key.kernel ||
+        record.key.fingerprint != head.key.fingerprint ||
+        record.key.silicon_key != head.key.silicon_key)
+      continue;
+    if (record.IsFor(head.key.environment_key)) return false;
+    if (environments.empty())
+      environments = EnvironmentsOf(head.key.silicon_key);
+    elsewhere =
+        elsewhere || std::none_of(environments.begin(), environments.end(),
+                                  [&](const std::string& environment) {
+                                    return record.IsFor(environment);
+                                  });
+  }
+  return elsewhere && environments.contains(head.key.environment_key);
+}
+
+void FleetTables::Lapse(State& state) const {
+  if (!state.accepted || options_.trust.Check(*state.accepted).ok()) return;
+  if (options_.trust.IsRevoked(state.accepted->public_key))
+    state.lapsed = state.accepted;
+  state.accepted.reset();
+}
+
+void FleetTables::AddLapsed(const State& state, HeadFacts& facts) const {
+  if (!state.lapsed) return;
+  facts.lapsed = state.lapsed->head;
+  facts.misused = options_.trust.IsMisused(state.lapsed->public_key);
+  facts.signs_lapsed = !facts.misused && CheckMaySign(*facts.lapsed).ok() &&
+                       ServingOf(*facts.lapsed).has_value();
 }
 
 absl::Status FleetTables::Accept(const std::string& key, const SignedHead& head,
                                  const StoredFleetHead& stored) {
   // A reload may have revoked it meanwhile.
   RETURN_IF_ERROR(options_.trust.Check(head).status());
-  RETURN_IF_ERROR(options_.accepted->Put(key, stored));
+  StoredFleetHead kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept = heads_[key].stored;
+  }
+  kept.bytes = stored.bytes;
+  kept.table_epoch = stored.table_epoch;
+  RETURN_IF_ERROR(options_.accepted->Put(key, kept));
   const std::lock_guard lock(mutex_);
   State& state = heads_[key];
   state.accepted = head;
-  state.stored = stored;
+  state.lapsed.reset();
+  state.stored = kept;
   state.behind.clear();
   std::string().swap(state.fetched);
   return absl::OkStatus();
@@ -411,10 +519,7 @@ void FleetTables::JudgeAnew() {
       state.calm_until = steady_clock::now() + RandomWait();
       state.retry_at = {};
       state.backoff.reset();
-      if (!state.accepted || options_.trust.Check(*state.accepted).ok())
-        continue;
-      state.accepted.reset();
-      state.stored = {};
+      Lapse(state);
     }
     awake_ = true;
   }
@@ -423,6 +528,7 @@ void FleetTables::JudgeAnew() {
 
 FleetView FleetTables::View() {
   FleetView view{.node = options_.node, .publishes = options_.key != nullptr};
+  const std::set<std::string> classes = ClassesNow();
   const std::lock_guard lock(mutex_);
   view.outage = outage_;
   view.counts = counts_;
@@ -440,15 +546,18 @@ FleetView FleetTables::View() {
       }
     }
     AddTrial(state, standing);
-    if (state.trial.rollout) {
+    standing.followed_only = !classes.contains(place.fleet_class);
+    if (standing.followed_only) standing.behind.clear();
+    if (state.trial.rollout && !IsOvertaken(state)) {
       const FleetRollout& rollout = *state.trial.rollout;
-      view.rollouts.push_back({.fleet_class = place.fleet_class,
-                               .kernel = place.kernel,
-                               .digest = state.trial.judged.head->head.digest,
-                               .stages = rollout.plan.stages,
-                               .stage = rollout.stage,
-                               .driver = state.driver,
-                               .halted = rollout.halted});
+      view.rollouts.push_back(
+          {.fleet_class = place.fleet_class,
+           .kernel = place.kernel,
+           .digest = rollout.head.digest,
+           .stages = rollout.plan.stages,
+           .stage = rollout.stage,
+           .driver = state.driver,
+           .halted = IsHalted(state) ? state.stored.halted_why : ""});
     }
     view.heads.push_back(std::move(standing));
   }

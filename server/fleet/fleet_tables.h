@@ -13,6 +13,9 @@
 //   commit that expects the head that was there. Whoever loses adopts the
 //   winner; its own table stays a candidate.
 // - It gives a newer head back to a registry that has lost it.
+// - It signs anew what it serves of a key that is revoked, so that a rotation
+// of
+//   keys takes nothing away.
 // - It moves no head that is frozen, and serves no table that a node of the
 //   class found wrong (fleet_orders.h); what it finds wrong itself it tells.
 //
@@ -30,6 +33,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -92,9 +96,16 @@ class FleetTables {
     std::function<std::string(const ProfileKey&, const std::string& digest)>
         trial_problem =
             [](const ProfileKey&, const std::string&) { return std::string(); };
-    // Hears that another node's table serves here.
-    std::function<void(const ProfileKey&, const std::string& digest)> adopted =
-        [](const ProfileKey&, const std::string&) {};
+    // Hears that another node's table serves here; `replaced`: where it is on
+    // trial, the digest of what the class has instead. Empty: it has nothing,
+    // or this.
+    std::function<void(const ProfileKey&, const std::string& digest,
+                       const std::string& replaced)>
+        adopted =
+            [](const ProfileKey&, const std::string&, const std::string&) {};
+    // Hears once of each rollout that was halted.
+    std::function<void(const FleetHead&, const std::string& why)> halted =
+        [](const FleetHead&, const std::string&) {};
     // Hears of a table of this node's own that another one was ahead of.
     std::function<void(const TableRecord& own, const FleetHead& winner)> lost =
         [](const TableRecord&, const FleetHead&) {};
@@ -106,10 +117,13 @@ class FleetTables {
   // A rollout of one of this node's classes.
   struct Rollout {
     FleetRollout rollout;
-    int64_t revision = 0;  // Of its entry.
-    FleetHead head;
+    int64_t revision = 0;       // Of its entry.
     std::string driver;         // The node that drives it; empty: none does.
     int64_t head_revision = 0;  // Of the class's head now; 0: it has none.
+    // A later head is there: it leads to nothing any more.
+    bool overtaken = false;
+    // Why it was halted before, whatever its entry says now; empty: it was not.
+    std::string halted_before;
   };
 
   explicit FleetTables(Options options);
@@ -123,7 +137,8 @@ class FleetTables {
 
   // The list of trusted keys was replaced (FleetTrust::Replace): what the
   // registry has is judged anew, and what counts no more is as if it had never
-  // been accepted. What serves stays until something takes its place.
+  // been accepted. What serves stays until something takes its place; nodes
+  // that serve it sign it anew, unless its key was misused.
   void JudgeAnew();
 
   FleetView View();
@@ -137,20 +152,52 @@ class FleetTables {
   // The same, and where it has none, of the table of a rollout, also of one
   // that was halted: what the fleet has found for the class.
   absl::StatusOr<std::string> TableOf(const ProfileKey& key);
-  // Returns the rollouts whose heads are good.
+  // Returns the rollouts whose signatures are good.
   std::vector<Rollout> Rollouts();
+  // Return what a driver writes: a rollout's entry in another stage, and the
+  // head that is at its end. Errors: FAILED_PRECONDITION without a key;
+  // PERMISSION_DENIED where this node's key may not sign.
+  absl::StatusOr<std::string> StageOf(FleetRollout rollout) const;
+  absl::StatusOr<std::string> FinalHeadOf(const FleetRollout& rollout) const;
   // Whether this node serves a table for its devices of that key.
   bool Serves(const ProfileKey& key, const std::string& digest) const;
 
   // What an operator has the fleet serve.
   struct Order {
-    TableRecord table;  // Of this node's store; its key's class is the class.
+    TableRecord table;  // Its key's class is the class.
     std::string by;     // Who wants it, and why; for people.
     std::string why;
     // It served before: it is frozen with the same commit, so that no job puts
     // the one after it back.
     bool rolled_back = false;
+    // Then: what the class had accepted before it.
+    std::vector<FleetHead> before = {};
   };
+  // What a rollback goes back to.
+  struct Earlier {
+    FleetHead head;
+    FleetHead serving;  // What the class has.
+    // A rollout is under way: it is halted, and the class's head stays.
+    bool halts = false;
+  };
+  // Returns it of a kernel and class: what the class had accepted before what
+  // it has, or of that the one of `digest` (as RollbackTarget's). Also one that
+  // `history`, the past of this node, has accepted of the fleet or found
+  // itself, but for what was halted, where `digest` names it. What is on trial
+  // is no past: while it is, the head is what is gone back to. Errors:
+  // NOT_FOUND where there is none; ALREADY_EXISTS where the class has it, also
+  // where a rollout was just halted; FAILED_PRECONDITION where it is frozen,
+  // and as Publish; INVALID_ARGUMENT for too short a digest; the registry's.
+  absl::StatusOr<Earlier> FindEarlier(const std::string& fleet_class,
+                                      const std::string& kernel,
+                                      const std::string& digest,
+                                      const std::vector<TableRecord>& history);
+  // Returns the table of a head as it would serve here; it is in this node's
+  // store, or in the registry. Errors: as for one that is adopted.
+  absl::StatusOr<TableRecord> RecordOf(const FleetHead& head);
+  // Halts the rollout of a kernel, and freezes it: the class keeps its head.
+  // Errors: as Publish; NOT_FOUND where there is none.
+  absl::Status Halt(const Order& order);
   // Makes a table the fleet's, with the next epoch; every node of the class
   // follows, this one too. Returns the head. Errors: FAILED_PRECONDITION
   // without a key, where it is frozen, was withdrawn, or where the head is of a
@@ -187,8 +234,8 @@ class FleetTables {
   // A rollout's entry, as far as it was looked at.
   struct Trial {
     int64_t revision = 0;
-    std::optional<FleetRollout> rollout;  // Where it and its head are good.
-    Judgement judged;                     // Of its head.
+    std::optional<FleetRollout> rollout;  // Where who signed it may.
+    Judgement judged;                     // Of its plan.
     bool served = false;                  // It has served here.
     std::string fault;  // Why it cannot, for a reason that is its own.
   };
@@ -198,6 +245,8 @@ class FleetTables {
     std::optional<FleetEntry> registered;  // What the registry has.
     Judgement judged;                      // Of that, or of the one before.
     std::optional<SignedHead> accepted;
+    // That was accepted, and whose key is revoked by now.
+    std::optional<SignedHead> lapsed;
     StoredFleetHead stored;  // The accepted one, as it is in the store.
     std::string fetched;     // The payload of a head that is not accepted yet.
     std::string behind;
@@ -205,8 +254,9 @@ class FleetTables {
     std::string driver;                    // Who drives it.
     Trial trial;                           // Of that, or of the one before.
     std::optional<FleetFreeze> frozen;
-    // Whoever signed.
+    // Of who may say so; the bound leaves out none of what serves here.
     std::map<std::string, SignedWithdrawal> withdrawn;  // By digest.
+    bool withdrawn_left_out = false;
     // When to go on: with what many nodes do at once; with anything.
     Time calm_until{};
     Time retry_at{};
@@ -220,6 +270,7 @@ class FleetTables {
     bool heads_listed = false;
     bool orders_listed = false;
     bool rollouts_listed = false;
+    uint64_t orders_trust_list = 0;  // By which list of trusted keys.
     bool listed() const {
       return heads_listed && orders_listed && rollouts_listed;
     }
@@ -229,6 +280,9 @@ class FleetTables {
   void Run();
   // Watches the classes of devices that are known by now.
   void WatchClasses();
+  // Hears all orders again where other keys are trusted: what was not is not
+  // kept.
+  void WatchOrdersAnew();
   void OnNews(const std::string& fleet_class, const FleetNews& news,
               void (FleetTables::*take)(const std::string&, const FleetNews&));
   // Hold mutex_.
@@ -258,12 +312,22 @@ class FleetTables {
                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state, uint64_t trust_list);
+  // What was accepted of a key that is revoked. Holds mutex_.
+  void Lapse(State& state) const;
+  void AddLapsed(const State& state, HeadFacts& facts) const;
   // Judges the registered rollout likewise, and adds it to the facts.
   void JudgeTrial(const std::string& key, State& state, uint64_t trust_list);
   void AddTrial(const std::string& key, State& state, HeadFacts& facts);
   void AddTrial(const State& state, FleetView::Standing& standing) const;
+  // Reads a rollout; returns why it, or its stage, is refused.
+  std::string ReadTrial(const FleetEntry& entry, Trial& trial) const;
+  // Notes that a rollout was halted, also over a restart.
+  void NoteHalt(const std::string& key, State& state);
+  static bool IsHalted(const State& state);
+  // Whether a head that is known is as late as the rollout's, or later.
+  static bool IsOvertaken(const State& state);
   // Whether this node is to serve it, where nothing newer is there.
-  bool IsChosenFor(const Trial& trial) const;
+  bool IsChosenFor(const State& state) const;
   absl::Status Adopt(const std::string& key, const State& state);
   absl::Status Try(const std::string& key, const State& state);
   // The rollout has the table from now on, also over a restart: it is not
@@ -274,15 +338,22 @@ class FleetTables {
   std::optional<TableRecord> StrayOf(const std::string& key,
                                      const State& state) const;
   absl::Status GoBack(const std::string& key, const State& state);
+  absl::Status SignAnew(const std::string& key, const State& state,
+                        const HeadFacts& facts);
   absl::Status BeginRollout(const std::string& key, const State& state,
-                            const FleetHead& head, const std::string& bytes,
-                            const RolloutPlan& plan);
-  // Fetches a head's table and has it serve. Returns the catalog's answer.
+                            const FleetHead& head, const RolloutPlan& plan);
+  // Fetches a head's table and has it serve; `how`: kFleet or kTrial. Returns
+  // the catalog's answer.
   absl::StatusOr<TableCatalog::RolledBack> Serve(const std::string& key,
                                                  const State& state,
-                                                 const Judgement& judged);
-  absl::StatusOr<TableRecord> RecordOf(const Judgement& judged,
+                                                 const Judgement& judged,
+                                                 PromotionKind how);
+  absl::StatusOr<TableRecord> RecordOf(const FleetHead& head,
+                                       const std::string& signer,
                                        const std::string& payload) const;
+  // Errors: FAILED_PRECONDITION where a node found the table wrong, and there
+  // was no place to keep that; the registry's.
+  absl::Status CheckNotWithdrawn(const State& state, const FleetHead& head);
   absl::StatusOr<std::string> Fetch(const std::string& key, const State& state,
                                     const FleetHead& head);
   absl::Status KeepAsCandidate(const TableRecord& own, const FleetHead& winner);
@@ -299,7 +370,14 @@ class FleetTables {
   absl::StatusOr<NewHead> MakeHead(const TableRecord& table,
                                    const HeadFacts& facts,
                                    const std::string& why,
+                                   const std::vector<FleetHead>& before,
                                    bool rolled_back) const;
+  // Errors: as MakeHead.
+  absl::Status CheckHasKey() const;
+  absl::Status CheckMaySign(const FleetHead& head) const;
+  // Returns FleetHead::before of a new head.
+  static std::vector<FleetHead> BeforeIn(const HeadFacts& facts,
+                                         const std::string& digest);
   // Commits a head with its payload, where the registry lacks that, and with
   // `order`, and deletes payloads that are of no use any more.
   absl::Status Write(const std::string& key, const State& state,
@@ -307,6 +385,11 @@ class FleetTables {
                      std::optional<FleetWrite> order = std::nullopt);
   absl::StatusOr<std::vector<FleetWrite>> PayloadWrites(const State& state,
                                                         const FleetHead& head);
+  // What the registry has of a kernel and class now, for an order. Errors: as
+  // Publish.
+  absl::StatusOr<State> StateForOrder(const std::string& key);
+  static HeadFacts FactsOf(const State& state);
+  FleetFreeze FreezeOf(const Order& order, const std::string& what) const;
   // What is known sooner than the watch tells; it may have told of more.
   static void SetRegistered(State& now, const State& before,
                             std::optional<FleetEntry> entry);
@@ -314,8 +397,15 @@ class FleetTables {
   absl::Status LookAgain(const std::string& key, const State& state);
   absl::Status Accept(const std::string& key, const SignedHead& head,
                       const StoredFleetHead& stored);
-  // Where this node serves it: its record.
+  // Where this node serves it for the class: its record.
   std::optional<TableRecord> ServingOf(const FleetHead& head) const;
+  // Environments of the devices of a silicon that are attached, or where none
+  // is, were seen; the classes of all of these.
+  std::set<std::string> EnvironmentsOf(const std::string& silicon_key) const;
+  std::set<std::string> ClassesNow() const;
+  // Whether the head's table serves under an environment that none of these
+  // devices has.
+  bool IsMisplaced(const FleetHead& head) const;
   void Count(int64_t Counts::*counter);
   // Tells where it is new.
   void SetBehind(const std::string& key, const std::string& why);

@@ -2,8 +2,11 @@
 // nobody moves it, and that a wrong one serves no longer.
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "server/catalog/rollback.h"
 #include "server/fleet/fleet_tables.h"
 
 namespace wavetune {
@@ -30,10 +34,33 @@ absl::Status FrozenAlready(const std::string& kernel,
       ". First: wavetune fleet unfreeze ", kernel));
 }
 
+// What an operator may choose from; empty: nothing.
+std::string ListOf(const std::vector<FleetHead>& heads) {
+  std::string text;
+  for (const FleetHead& head : heads) {
+    absl::StrAppend(
+        &text, text.empty() ? ", of: " : "; ", ShortDigest(head.digest),
+        head.epoch == 0
+            ? ""
+            : absl::StrCat(" (epoch ", head.epoch, ", node ", head.node, ")"));
+  }
+  return text;
+}
+
+// What the class had accepted before a table that it goes back to.
+std::vector<FleetHead> BeforeThat(const FleetHead& serving,
+                                  const std::string& digest) {
+  const auto at = std::find_if(
+      serving.before.begin(), serving.before.end(),
+      [&](const FleetHead& head) { return head.digest == digest; });
+  if (at == serving.before.end()) return BeforeOf(serving, digest);
+  return {at + 1, serving.before.end()};
+}
+
 }  // namespace
 
-absl::StatusOr<FleetHead> FleetTables::Publish(const Order& order) {
-  const std::string key = HeadKey(order.table.key);
+absl::StatusOr<FleetTables::State> FleetTables::StateForOrder(
+    const std::string& key) {
   const HeadPlace place = PlaceOf(key);
   const auto freeze =
       options_.registry->Get(FreezeKey(place.fleet_class, place.kernel));
@@ -43,47 +70,70 @@ absl::StatusOr<FleetHead> FleetTables::Publish(const Order& order) {
   const auto entry = options_.registry->Get(key, kMostHeadBytes);
   if (!entry.ok() && !absl::IsNotFound(entry.status())) return entry.status();
   State state;
-  if (entry.ok()) state.registered = *entry;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = heads_.find(key); known != heads_.end())
+      state = known->second;
+  }
+  state.registered = entry.ok() ? std::optional(*entry) : std::nullopt;
   state.judged = JudgementOf(key, state.registered);
-  const Judgement& judged = state.judged;
-  if (judged.verdict == HeadVerdict::kForeign) {
+  if (state.judged.verdict == HeadVerdict::kForeign) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the fleet's head is of a node that this one does not know, and other "
         "nodes may: ",
-        judged.refused));
+        state.judged.refused));
   }
-  HeadFacts facts{.verdict = judged.verdict};
-  if (judged.head) facts.registered = judged.head->head;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = heads_.find(key);
-    if (known != heads_.end()) {
-      const State& kept = known->second;
-      if (kept.accepted) facts.accepted = kept.accepted->head;
-      const auto wrong = WithdrawalOf(kept, order.table.digest);
-      if (wrong) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("table ", ShortDigest(order.table.digest),
-                         " cannot serve again: ", TextOf(*wrong)));
-      }
-    }
+  return state;
+}
+
+HeadFacts FleetTables::FactsOf(const State& state) {
+  HeadFacts facts{.verdict = state.judged.verdict,
+                  .rollout_epoch = state.stored.halted_epoch};
+  if (state.judged.head) facts.registered = state.judged.head->head;
+  if (state.accepted) facts.accepted = state.accepted->head;
+  if (state.lapsed) facts.lapsed = state.lapsed->head;
+  if (state.trial.rollout) {
+    facts.rollout_epoch =
+        std::max(facts.rollout_epoch, state.trial.rollout->head.epoch);
   }
+  return facts;
+}
+
+FleetFreeze FleetTables::FreezeOf(const Order& order,
+                                  const std::string& what) const {
+  return {.by = order.by,
+          .node = options_.node,
+          .why = absl::StrCat(what, order.why.empty() ? "" : ": ", order.why),
+          .at_us = options_.clock->NowUs()};
+}
+
+absl::StatusOr<FleetHead> FleetTables::Publish(const Order& order) {
+  const std::string key = HeadKey(order.table.key);
+  const HeadPlace place = PlaceOf(key);
+  ASSIGN_OR_RETURN(const State state, StateForOrder(key));
+  if (const auto wrong = WithdrawalOf(state, order.table.digest)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", ShortDigest(order.table.digest),
+                     " cannot serve again: ", TextOf(*wrong)));
+  }
+  HeadFacts facts = FactsOf(state);
+  AddLapsed(state, facts);
   if (facts.registered && facts.registered->digest == order.table.digest) {
     return absl::AlreadyExistsError(
         absl::StrCat("table ", ShortDigest(order.table.digest),
                      " is the fleet's, epoch ", facts.registered->epoch));
   }
-  ASSIGN_OR_RETURN(const NewHead made,
-                   MakeHead(order.table, facts, order.why, order.rolled_back));
+  ASSIGN_OR_RETURN(
+      const NewHead made,
+      MakeHead(order.table, facts, order.why,
+               order.rolled_back ? order.before
+                                 : BeforeIn(facts, order.table.digest),
+               order.rolled_back));
   FleetWrite condition = FreezeAbsent(place.fleet_class, place.kernel);
   if (order.rolled_back) {
     condition.value = EncodeFreeze(
-        {.by = order.by,
-         .node = options_.node,
-         .why = absl::StrCat("rolled back to table ",
-                             ShortDigest(order.table.digest),
-                             order.why.empty() ? "" : ": ", order.why),
-         .at_us = options_.clock->NowUs()});
+        FreezeOf(order, absl::StrCat("rolled back to table ",
+                                     ShortDigest(order.table.digest))));
   }
   RETURN_IF_ERROR(
       Write(key, state, made.head.head, made.bytes, std::move(condition)));
@@ -96,6 +146,166 @@ absl::StatusOr<FleetHead> FleetTables::Publish(const Order& order) {
                           head.epoch, order.rolled_back ? ", and froze it" : "",
                           order.why.empty() ? "" : ": ", order.why));
   return head;
+}
+
+absl::StatusOr<FleetTables::Earlier> FleetTables::FindEarlier(
+    const std::string& fleet_class, const std::string& kernel,
+    const std::string& digest, const std::vector<TableRecord>& history) {
+  const std::string key = absl::StrCat(HeadsPrefix(fleet_class), kernel);
+  ASSIGN_OR_RETURN(const State state, StateForOrder(key));
+  Earlier earlier;
+  if (state.judged.head) {
+    earlier.serving = state.judged.head->head;
+  } else if (state.lapsed) {
+    earlier.serving = state.lapsed->head;
+  } else {
+    return absl::NotFoundError(
+        absl::StrCat("the fleet has no table of kernel ", kernel, " for class ",
+                     fleet_class, ", so that there is nothing to roll back"));
+  }
+  const FleetHead& serving = earlier.serving;
+  const bool of_serving =
+      digest.empty() || (digest.size() >= kMinDigestPrefix &&
+                         absl::StartsWith(serving.digest, digest));
+  if (of_serving && state.trial.rollout && !IsHalted(state) &&
+      state.trial.rollout->head.epoch > serving.epoch) {
+    earlier.head = serving;
+    earlier.halts = true;
+    return earlier;
+  }
+  if (digest.empty() && state.stored.halted_epoch > serving.epoch) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "the rollout of table ", ShortDigest(state.stored.halted_digest),
+        " was halted (", state.stored.halted_why, "), and the fleet serves ",
+        "table ", ShortDigest(serving.digest),
+        ": there is nothing to roll back. Further back: wavetune fleet "
+        "rollback ",
+        kernel, " --to DIGEST", ListOf(serving.before)));
+  }
+  if (digest.empty()) {
+    for (const FleetHead& head : serving.before) {
+      if (head.digest == serving.digest || WithdrawalOf(state, head.digest))
+        continue;
+      earlier.head = head;
+      earlier.head.before = BeforeThat(serving, head.digest);
+      return earlier;
+    }
+    return absl::NotFoundError(absl::StrCat(
+        "the fleet knows of no table of kernel ", kernel,
+        " that it served before ", ShortDigest(serving.digest),
+        ". One that served on this node (wavetune tables history ", kernel,
+        "): wavetune fleet rollback ", kernel, " --to DIGEST"));
+  }
+  if (digest.size() < kMinDigestPrefix) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", digest, "\" is too short for a digest: give at least ",
+        kMinDigestPrefix, " digits"));
+  }
+  std::map<std::string, FleetHead> found;
+  for (const FleetHead& head : serving.before) {
+    if (absl::StartsWith(head.digest, digest)) found.emplace(head.digest, head);
+  }
+  bool halted = false;
+  for (const TableRecord& record : history) {
+    if (!absl::StartsWith(record.digest, digest) || !record.withdrawn.empty() ||
+        record.digest == serving.digest ||
+        FleetClass(record.key) != fleet_class)
+      continue;
+    const bool was_halted = record.digest == state.stored.halted_digest &&
+                            state.stored.halted_epoch > 0;
+    halted = halted || was_halted;
+    if (was_halted || record.how == PromotionKind::kTrial) continue;
+    found.emplace(record.digest, FleetHead{.fleet = options_.fleet,
+                                           .key = record.key,
+                                           .digest = record.digest,
+                                           .carried_from = record.carried_from,
+                                           .compiler = record.compiler,
+                                           .fit_residual = record.fit_residual,
+                                           .node = options_.node});
+  }
+  if (found.size() > 1) {
+    std::vector<FleetHead> several;
+    for (const auto& [one, head] : found) several.push_back(head);
+    return absl::FailedPreconditionError(
+        absl::StrCat("several tables begin with ", digest, ListOf(several)));
+  }
+  if (found.empty() && of_serving && !WithdrawalOf(state, serving.digest)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("table ", ShortDigest(serving.digest),
+                     " is the fleet's, epoch ", serving.epoch));
+  }
+  if (found.empty() && of_serving) found.emplace(serving.digest, serving);
+  if (found.empty() && halted) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", ShortDigest(state.stored.halted_digest),
+                     " was never the fleet's: its rollout was halted (",
+                     state.stored.halted_why, ")"));
+  }
+  if (found.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "no table ", digest, " of kernel ", kernel,
+        " was the fleet's for this class, as far as this node knows",
+        ListOf(serving.before)));
+  }
+  earlier.head = found.begin()->second;
+  if (const auto wrong = WithdrawalOf(state, earlier.head.digest)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", ShortDigest(earlier.head.digest),
+                     " cannot serve again: ", TextOf(*wrong)));
+  }
+  earlier.head.before = BeforeThat(serving, earlier.head.digest);
+  return earlier;
+}
+
+absl::StatusOr<TableRecord> FleetTables::RecordOf(const FleetHead& head) {
+  std::string payload;
+  if (const auto known = options_.tables->Get(head.digest); known.ok()) {
+    payload = std::string(known->table->payload());
+  } else {
+    const auto blob = options_.registry->Get(BlobKey(head.key, head.digest),
+                                             FleetRegistry::kMaxValueBytes);
+    if (!blob.ok() && !absl::IsNotFound(blob.status())) return blob.status();
+    if (blob.ok()) payload = blob->value;
+  }
+  if (Sha256Hex(payload) != head.digest) {
+    return absl::NotFoundError(absl::StrCat(
+        "neither this node nor the fleet's registry has the payload of table ",
+        ShortDigest(head.digest),
+        " any more: roll back on a node that has served it"));
+  }
+  ASSIGN_OR_RETURN(TableRecord record, RecordOf(head, head.node, payload));
+  record.digest = head.digest;
+  return record;
+}
+
+absl::Status FleetTables::Halt(const Order& order) {
+  const std::string key = HeadKey(order.table.key);
+  const HeadPlace place = PlaceOf(key);
+  ASSIGN_OR_RETURN(const State state, StateForOrder(key));
+  if (!state.trial.rollout || IsHalted(state)) {
+    return absl::NotFoundError(absl::StrCat("no table of kernel ", place.kernel,
+                                            " is on its way to the nodes"));
+  }
+  FleetRollout halted = *state.trial.rollout;
+  halted.halted = absl::StrCat(order.by, " halted it on node ", options_.node,
+                               order.why.empty() ? "" : ": ", order.why);
+  ASSIGN_OR_RETURN(const std::string stage, StageOf(halted));
+  const std::string what = absl::StrCat(
+      "the rollout of table ", ShortDigest(halted.head.digest), " was halted");
+  RETURN_IF_ERROR(
+      options_.registry
+          ->Commit({{.key = RolloutPlace(halted.head.key),
+                     .value = stage,
+                     .expected = state.trial.revision},
+                    {.key = DriverPlace(halted.head.key)},
+                    {.key = FreezeKey(place.fleet_class, place.kernel),
+                     .value = EncodeFreeze(FreezeOf(order, what)),
+                     .expected = 0}})
+          .status());
+  options_.log(
+      true, absl::StrCat("kernel ", place.kernel, " of class ",
+                         place.fleet_class, ": ", what, ", ", halted.halted));
+  return absl::OkStatus();
 }
 
 absl::Status FleetTables::Freeze(const std::string& fleet_class,
@@ -149,7 +359,14 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
     if (!news.whole) return;
     state.frozen.reset();
     state.withdrawn.clear();
+    state.withdrawn_left_out = false;
   });
+  std::set<std::string> serving;
+  for (const auto now = options_.tables->snapshot();
+       const ServingTable& table : now->tables)
+    serving.insert(table.record.digest);
+  int64_t refused = 0;
+  std::string first_refused;
   for (const FleetNews::Entry& one : news.entries) {
     const auto place = OrderPlaceOf(fleet_class, one.entry.key);
     if (!place.ok()) continue;
@@ -165,21 +382,35 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
       continue;
     }
     state.withdrawn.erase(place->digest);
-    if (one.deleted || state.withdrawn.size() >= kMostWithdrawals) continue;
+    if (one.deleted) continue;
     absl::StatusOr<SignedWithdrawal> read =
         ReadWithdrawal(one.entry.key, one.entry.value);
-    absl::Status refused = read.status();
-    if (read.ok()) {
-      refused = Trusted(*read).status();
-      // Kept all the same: the next list may know the key.
-      state.withdrawn[place->digest] = *std::move(read);
+    const absl::Status trusted =
+        read.ok() ? Trusted(*read).status() : read.status();
+    if (!trusted.ok()) {
+      // Not kept: who signs for nobody fills no places. With another list of
+      // trusted keys all are heard again.
+      ++counts_.refused_signature;
+      if (refused++ == 0) {
+        first_refused = absl::StrCat("the fleet's withdrawal of table ",
+                                     ShortDigest(place->digest),
+                                     " is refused: ", trusted.message());
+      }
+      continue;
     }
-    if (refused.ok()) continue;
-    ++counts_.refused_signature;
-    options_.log(true, absl::StrCat("the fleet's withdrawal of table ",
-                                    ShortDigest(place->digest),
-                                    " is refused: ", refused.message()));
+    if (state.withdrawn.size() >= kMostWithdrawals &&
+        !serving.contains(place->digest)) {
+      state.withdrawn_left_out = true;
+      continue;
+    }
+    state.withdrawn[place->digest] = *std::move(read);
   }
+  if (refused == 0) return;
+  options_.log(
+      true,
+      absl::StrCat(
+          first_refused,
+          refused == 1 ? "" : absl::StrCat("; and ", refused - 1, " others")));
 }
 
 absl::StatusOr<FleetWithdrawal> FleetTables::Trusted(

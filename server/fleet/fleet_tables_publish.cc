@@ -72,8 +72,10 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
   writes.push_back(
       {.key = key, .value = bytes, .expected = RevisionOf(state.registered)});
   // What is left of a rollout goes with the next head.
-  if (state.trial.rollout && !state.trial.rollout->halted.empty())
-    writes.push_back({.key = RolloutPlace(head.key)});
+  if (IsHalted(state)) {
+    writes.push_back(
+        {.key = RolloutPlace(head.key), .expected = state.trial.revision});
+  }
   const auto revision = options_.registry->Commit(writes);
   if (absl::IsAborted(revision.status()))
     RETURN_IF_ERROR(LookAgain(key, state));
@@ -85,11 +87,8 @@ absl::Status FleetTables::Write(const std::string& key, const State& state,
 
 absl::StatusOr<FleetTables::NewHead> FleetTables::MakeHead(
     const TableRecord& table, const HeadFacts& facts, const std::string& why,
-    bool rolled_back) const {
-  if (!options_.key) {
-    return absl::FailedPreconditionError(
-        "this node has no key to publish a table with (--fleet-key)");
-  }
+    const std::vector<FleetHead>& before, bool rolled_back) const {
+  RETURN_IF_ERROR(CheckHasKey());
   NewHead made{.head = {{.fleet = options_.fleet,
                          .key = table.key,
                          .digest = table.digest,
@@ -100,33 +99,81 @@ absl::StatusOr<FleetTables::NewHead> FleetTables::MakeHead(
                          .node = options_.node,
                          .published_at_us = options_.clock->NowUs(),
                          .why = why,
-                         .rolled_back = rolled_back},
+                         .rolled_back = rolled_back,
+                         .before = before},
                         options_.key->public_key()}};
   if (made.head.head.epoch > kMostFleetEpoch) {
     return absl::FailedPreconditionError(
         "the fleet's head has the last epoch that there is: somebody's key was "
         "misused; revoke it (docs/fleet.md)");
   }
-  // Who is not trusted here would publish what this node itself refuses.
-  RETURN_IF_ERROR(options_.trust.Check(made.head).status());
+  RETURN_IF_ERROR(CheckMaySign(made.head.head));
   made.bytes = SignHead(made.head.head, *options_.key);
   return made;
+}
+
+absl::Status FleetTables::CheckHasKey() const {
+  if (options_.key) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this node has no key to publish a table with (--fleet-key)");
+}
+
+absl::Status FleetTables::CheckMaySign(const FleetHead& head) const {
+  RETURN_IF_ERROR(CheckHasKey());
+  // Who is not trusted here would publish what this node itself refuses.
+  return options_.trust
+      .Check(options_.key->public_key(), options_.node, head.key.silicon_key)
+      .status();
+}
+
+std::vector<FleetHead> FleetTables::BeforeIn(const HeadFacts& facts,
+                                             const std::string& digest) {
+  for (const auto* head : {&facts.registered, &facts.accepted}) {
+    if (*head) return BeforeOf(**head, digest);
+  }
+  if (facts.lapsed && !facts.misused) return BeforeOf(*facts.lapsed, digest);
+  return {};
 }
 
 absl::Status FleetTables::Publish(const std::string& key, const State& state,
                                   const HeadFacts& facts,
                                   const TableRecord& own) {
   ASSIGN_OR_RETURN(const NewHead made,
-                   MakeHead(own, facts, own.why, /*rolled_back=*/false));
+                   MakeHead(own, facts, own.why, BeforeIn(facts, own.digest),
+                            /*rolled_back=*/false));
   ASSIGN_OR_RETURN(const RolloutPlan plan,
                    options_.rollout_of(own.key, own.digest));
   if (!plan.stages.empty())
-    return BeginRollout(key, state, made.head.head, made.bytes, plan);
+    return BeginRollout(key, state, made.head.head, plan);
   const HeadPlace place = PlaceOf(key);
   RETURN_IF_ERROR(Write(key, state, made.head.head, made.bytes,
                         FreezeAbsent(place.fleet_class, place.kernel)));
   Count(&Counts::published);
-  return Accept(key, made.head, {made.bytes, own.epoch});
+  return Accept(key, made.head,
+                {.bytes = made.bytes, .table_epoch = own.epoch});
+}
+
+absl::Status FleetTables::SignAnew(const std::string& key, const State& state,
+                                   const HeadFacts& facts) {
+  RETURN_IF_ERROR(LookAgain(key, state));
+  const FleetHead& lapsed = *facts.lapsed;
+  const std::optional<TableRecord> serving = ServingOf(lapsed);
+  if (!serving) return absl::OkStatus();
+  TableRecord table = *serving;
+  table.key = lapsed.key;
+  table.carried_from = lapsed.carried_from;
+  ASSIGN_OR_RETURN(
+      const NewHead made,
+      MakeHead(table, facts, lapsed.why, lapsed.before, lapsed.rolled_back));
+  RETURN_IF_ERROR(Write(key, state, made.head.head, made.bytes));
+  Count(&Counts::restored);
+  options_.log(
+      false, absl::StrCat("table ", ShortDigest(table.digest), " of kernel ",
+                          table.key.kernel, ", which key ",
+                          ShortDigest(state.lapsed->public_key),
+                          " had signed before it was revoked, is signed anew"));
+  return Accept(key, made.head,
+                {.bytes = made.bytes, .table_epoch = serving->epoch});
 }
 
 absl::Status FleetTables::Restore(const std::string& key, const State& state) {

@@ -84,6 +84,11 @@ class FleetTestNode {
         .look_interval = my.look_interval,
         .rollout_of = my.rollout_of,
         .trial_problem = my.trial_problem,
+        .halted =
+            [this](const FleetHead& head, const std::string& why) {
+              const std::lock_guard lock(mutex_);
+              halted_.push_back(head.digest + " " + why);
+            },
         .lost =
             [this](const TableRecord& own, const FleetHead& winner) {
               const std::lock_guard lock(mutex_);
@@ -136,6 +141,17 @@ class FleetTestNode {
     const std::lock_guard lock(mutex_);
     return lost_;
   }
+  // Rollouts that were halted, each with why.
+  std::vector<std::string> Halted() {
+    const std::lock_guard lock(mutex_);
+    return halted_;
+  }
+  // The device has come back, with another driver.
+  void SetDriver(const std::string& driver) {
+    options_.device.driver = driver;
+    EXPECT_TRUE(device_store_.Put({.facts = options_.device}).ok());
+    EXPECT_TRUE(devices_.Load().ok());
+  }
   // What it has logged.
   std::string Said() {
     const std::lock_guard lock(mutex_);
@@ -154,6 +170,7 @@ class FleetTestNode {
   std::mutex mutex_;
   std::string said_;               // Guarded by mutex_.
   std::vector<std::string> lost_;  // The same.
+  std::vector<std::string> halted_;
   FleetTrust trust_;
   std::unique_ptr<FleetTables> fleet_;
 };

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMostBytes = 16 << 20;  // A hundred thousand nodes.
 constexpr char kRevoked[] = "revoked";
+constexpr char kMisused[] = "misused";
 
 absl::Status WrongLine(size_t number, absl::string_view why) {
   return absl::InvalidArgumentError(
@@ -48,6 +49,12 @@ absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
                        "write KEY CLASSES NAME, as in '<64 hex digits> * "
                        "node-1', or: revoked KEY");
     }
+    if (revokes && words.size() > 2 &&
+        (words.size() > 3 || words[2] != kMisused)) {
+      return WrongLine(number,
+                       "write revoked KEY, or of one that somebody else had: "
+                       "revoked KEY misused");
+    }
     const std::string& key = revokes ? words[1] : words[0];
     if (!IsSha256Hex(key)) {
       return WrongLine(number, absl::StrCat("'", key,
@@ -55,7 +62,8 @@ absl::StatusOr<FleetTrust> FleetTrust::Parse(absl::string_view text) {
                                             "lower-case hexadecimal digits"));
     }
     if (revokes) {
-      list.revoked.insert(key);
+      bool& misused = list.revoked[key];
+      misused = misused || words.size() > 2;
       continue;
     }
     Signer& signer = list.signers[key];

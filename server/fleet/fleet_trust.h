@@ -5,11 +5,13 @@
 //   3d4017c3…   *                          node-1
 //   92a009a9…   backend=cuda;arch=sm_90;*  node-2
 //   revoked 5ebfae4f…
+//   revoked 77c1e0d2… misused
 //
 // A silicon key is whole, or its beginning and '*'.
 // A key that is revoked is never believed, wherever else it stands. To rotate a
 // node's key, add the new one everywhere, give it to the node, then revoke the
-// old one.
+// old one: what it had signed nodes that serve it sign anew. Not what a key
+// signed that was misused.
 //
 // Copies share one list: whoever reads the file again tells all of them
 // (Replace).
@@ -21,7 +23,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,12 @@ class FleetTrust {
   bool IsRevoked(absl::string_view public_key) const {
     return list()->revoked.contains(public_key);
   }
+  // Whether somebody else had it, so that what it signed may not be sound.
+  bool IsMisused(absl::string_view public_key) const {
+    const std::shared_ptr<const List> list = this->list();
+    const auto found = list->revoked.find(public_key);
+    return found != list->revoked.end() && found->second;
+  }
 
   // Whether it believes nobody: it was never read.
   bool empty() const { return list()->signers.empty(); }
@@ -70,7 +77,8 @@ class FleetTrust {
   };
   struct List {
     std::map<std::string, Signer, std::less<>> signers;  // By public key.
-    std::set<std::string, std::less<>> revoked;
+    // By public key: whether it was misused.
+    std::map<std::string, bool, std::less<>> revoked;
 
     friend bool operator==(const List&, const List&) = default;
   };

@@ -22,6 +22,8 @@ struct FleetView {
     std::optional<FleetHead> accepted;  // That it serves, or did last.
     std::string behind;  // Why it does not serve the fleet's; empty: it does.
     std::string frozen;  // By whom and why; empty: it is not.
+    // No device of this node is of the class any more: `behind` is empty.
+    bool followed_only = false;
     // What it serves for a rollout (fleet_rollout.h); empty: nothing.
     std::string trial_digest;
     std::string trial_problem;  // What speaks against that; empty: nothing.
@@ -60,8 +62,9 @@ struct FleetView {
   bool never_reached = false;     // It has not answered since the start.
   std::string absent;             // Why others do not see it; empty: they do.
   std::vector<Profile> profiles;  // Sorted as the heads.
-  std::vector<Rollout> rollouts;  // The same.
-  std::vector<Standing> heads;    // Sorted by class, then kernel.
+  // The same; none whose table a later head has overtaken.
+  std::vector<Rollout> rollouts;
+  std::vector<Standing> heads;  // Sorted by class, then kernel.
   Counts counts;
 };
 

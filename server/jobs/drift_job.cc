@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/digest.h"
@@ -150,6 +151,11 @@ absl::Status DriftJob::Bind() {
   const JobRecord job = control_->record();
   device_.Bind(kernel_, job.key, job.generation);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(job.key));
+  if (!job.against_digest.empty()) {
+    // One that is gone, or of another version, is compared with nothing.
+    auto against = services_.tables->Get(job.against_digest);
+    if (against.ok()) against_ = Incumbent(kernel_->spec, *std::move(against));
+  }
   // A report of an earlier run holds for what was judged then alone: this build
   // of the kernel, on this class of devices, and the table that serves.
   if (job.drift && (job.key != asked || incumbent_.record() == nullptr ||
@@ -281,13 +287,14 @@ std::string DriftJob::UnusableText(const Configuration& member,
 absl::Status DriftJob::PrepareMembersOf(size_t specialisation,
                                         JobDevice& board) {
   const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
-  const SubTable* const sub =
-      FindSubTable(incumbent_.comparable()->table(), name);
   std::set<Configuration> members = {kernel_->spec.default_configuration};
-  if (sub != nullptr) {
-    for (const TableCandidate& member : sub->portfolio) {
+  for (const Incumbent* table : {&incumbent_, &against_}) {
+    if (table->comparable() == nullptr) continue;
+    const SubTable* const sub =
+        FindSubTable(table->comparable()->table(), name);
+    if (sub == nullptr) continue;
+    for (const TableCandidate& member : sub->portfolio)
       members.insert(member.configuration);
-    }
   }
   std::vector<Configuration> missing;
   for (const Configuration& member : members) {
@@ -312,7 +319,11 @@ DriftJob::Plan DriftJob::MakePlan() const {
   ProfileInput input = input_;
   input.samples = before_;
   plan.verification = services_.profiling.plan_verification(
-      input, incumbent_.comparable()->table(), nullptr);
+      input, incumbent_.comparable()->table(),
+      against_.comparable() == nullptr ? nullptr
+                                       : &against_.comparable()->table());
+  // As good as what it replaces is good enough.
+  plan.verification.incumbent_is_stale = true;
   const CanaryInput known{.table = incumbent_.comparable(), .before = before_};
   const CanaryLimits limits{.measurements = kMostSamples};
   plan.pairs = PlanCanary(known, plan.verification.items, limits);
@@ -373,10 +384,19 @@ DriftReport DriftJob::Judge(const Plan& plan,
             ? Sample()
             : measured[static_cast<size_t>(at - plan.items.begin())]);
   }
-  const Verdict verdict =
+  Verdict verdict =
       services_.profiling.judge_verification(plan.verification, verified);
+  if (against_.record() != nullptr) {
+    verdict.reason = absl::StrReplaceAll(
+        verdict.reason,
+        {{"the incumbent",
+          absl::StrCat("table ", ShortDigest(against_.record()->digest),
+                       ", which it is to replace")}});
+  }
   control_->Update([&](JobRecord& record) {
-    record.regret_before = verdict.regret_chosen;
+    record.regret_before = against_.comparable() == nullptr
+                               ? verdict.regret_chosen
+                               : verdict.regret_incumbent;
     record.regret_after = verdict.regret_chosen;
   });
   if (!verdict.judged) {

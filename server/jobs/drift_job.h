@@ -15,7 +15,8 @@
 //
 // A job that verifies a table (JobRecord::verify_digest) ends with the canary:
 // its table is carried over, or serves on as it is and the job fails with the
-// evidence.
+// evidence. Where it names another one that the table takes the place of
+// (against_digest), what that would choose is measured beside it.
 //
 //   absl::Status status = DriftJob(services, &control).Run();
 //
@@ -85,8 +86,8 @@ class DriftJob {
   void OrderBoards(std::vector<std::string>& boards) const;
   absl::StatusOr<DriftReport> RunCanary(const std::string& uuid,
                                         JobDevice& board);
-  // Prepares what the table may choose, and the default, where nothing is known
-  // of it yet. Returns why a member cannot be used now; empty: all can.
+  // Prepares what the tables may choose, and the default, where nothing is
+  // known of it yet. Returns why a member cannot be used now; empty: all can.
   absl::StatusOr<std::string> PrepareMembers(JobDevice& board);
   absl::Status PrepareMembersOf(size_t specialisation, JobDevice& board);
   Plan MakePlan() const;
@@ -110,6 +111,7 @@ class DriftJob {
   KernelSpec spec_;
   ProfileInput input_;  // Candidates: members and the default alone.
   Incumbent incumbent_;
+  Incumbent against_;    // JobRecord::against_digest.
   std::string crashed_;  // A member that was measured, and how.
   SampleSet stored_;     // Of the incumbent's environment, raw.
   std::map<std::string, BoardRatio> stored_ratios_;

@@ -25,15 +25,43 @@ constexpr size_t kMostAttempts = 4096;
 
 void DriftWatch::Look() {
   if (attempts_.size() > kMostAttempts) attempts_.clear();
+  for (const DeviceFacts& device : Classes()) LookAt(device);
+}
+
+bool DriftWatch::WillJudge(const TableRecord& table) {
+  for (const DeviceFacts& device : Classes()) {
+    if (SiliconKey(device) != table.key.silicon_key) continue;
+    const auto judged = Judged(table.key.kernel, device);
+    if (judged && judged->serving && judged->serving->digest == table.digest)
+      return true;
+  }
+  return false;
+}
+
+std::vector<DeviceFacts> DriftWatch::Classes() {
+  std::vector<DeviceFacts> devices;
   std::set<std::pair<std::string, std::string>> classes;
   for (const std::string& uuid : options_.executors->Attached()) {
     const auto executor = options_.executors->Find(uuid, 0);
     if (executor == nullptr) continue;
-    const DeviceFacts device = executor->device();
-    if (classes.emplace(SiliconKey(device), EnvironmentKey(device)).second) {
-      LookAt(device);
-    }
+    DeviceFacts device = executor->device();
+    if (classes.emplace(SiliconKey(device), EnvironmentKey(device)).second)
+      devices.push_back(std::move(device));
   }
+  return devices;
+}
+
+std::optional<DriftWatch::ToJudge> DriftWatch::Judged(
+    const std::string& kernel, const DeviceFacts& device) {
+  const auto fingerprint = options_.kernels->Fingerprint(kernel, device);
+  if (!fingerprint.ok()) return std::nullopt;
+  ToJudge judged{.key = {kernel, *fingerprint, SiliconKey(device),
+                         EnvironmentKey(device)}};
+  const std::optional<ServingTable> serving =
+      options_.tables->Incumbent(judged.key);
+  if (serving && IsToBeJudged(serving->record, judged.key, device))
+    judged.serving = serving->record;
+  return judged;
 }
 
 void DriftWatch::LookAt(const DeviceFacts& device) {
@@ -45,15 +73,12 @@ void DriftWatch::LookAt(const DeviceFacts& device) {
     }
   }
   for (const std::string& kernel : kernels) {
-    const auto fingerprint = options_.kernels->Fingerprint(kernel, device);
-    if (!fingerprint.ok()) continue;
-    const ProfileKey key{kernel, *fingerprint, SiliconKey(device),
-                         EnvironmentKey(device)};
-    const std::optional<ServingTable> serving = options_.tables->Incumbent(key);
-    if (serving && IsToBeJudged(serving->record, key, device)) {
-      Attempt(key, serving->record, device);
+    const auto judged = Judged(kernel, device);
+    if (!judged) continue;
+    if (judged->serving) {
+      Attempt(judged->key, *judged->serving, device);
     } else {
-      attempts_.erase(key);
+      attempts_.erase(judged->key);
     }
   }
 }
@@ -73,7 +98,10 @@ void DriftWatch::Attempt(const ProfileKey& key, const TableRecord& serving,
 
 bool DriftWatch::IsToBeJudged(const TableRecord& serving, const ProfileKey& key,
                               const DeviceFacts& device) {
-  if (serving.how == PromotionKind::kRolledBack || serving.unverified ||
+  // An operator's choice holds for where it was made.
+  const bool chosen_here = serving.how == PromotionKind::kRolledBack &&
+                           serving.IsFor(key.environment_key);
+  if (chosen_here || serving.unverified ||
       options_.tables->snapshot()->PinOf(key.kernel, key.silicon_key)) {
     return false;
   }

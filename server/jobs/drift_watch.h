@@ -3,10 +3,11 @@
 //
 // A device that came back with another driver is served yesterday's table; each
 // Look queues one job with a canary (drift_job.h) for such a kernel and class
-// of devices. What an operator pinned or rolled back to is left alone, and so
-// is a kernel whose sources were edited: its author says when it is finished.
-// After a job that left the table stale the next one comes after ten minutes,
-// then after twice as long each time, up to a day.
+// of devices. What an operator pinned is left alone, and what one rolled back
+// to for the environment that it was rolled back in; so is a kernel whose
+// sources were edited: its author says when it is finished. After a job that
+// left the table stale the next one comes after ten minutes, then after twice
+// as long each time, up to a day.
 //
 // Thread safety: one Look at a time.
 #ifndef WAVETUNE_SERVER_JOBS_DRIFT_WATCH_H_
@@ -14,8 +15,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "model/kernel/device.h"
@@ -45,14 +48,27 @@ class DriftWatch {
   // devices; a write where a job is queued.
   void Look();
 
+  // Whether looks queue a job for a table that is stale. Not beside a Look.
+  bool WillJudge(const TableRecord& table);
+
  private:
   struct Attempts {
     int made = 0;
     Clock::Duration next{};
   };
 
+  // A device of each class that is attached.
+  std::vector<DeviceFacts> Classes();
   // Looks at the tables of one class.
   void LookAt(const DeviceFacts& device);
+  // Returns the kernel's key on a device, as the catalogue has it now, and what
+  // serves there where a job shall judge it.
+  struct ToJudge {
+    ProfileKey key;
+    std::optional<TableRecord> serving;
+  };
+  std::optional<ToJudge> Judged(const std::string& kernel,
+                                const DeviceFacts& device);
   // Queues a job where it is time for one.
   void Attempt(const ProfileKey& key, const TableRecord& serving,
                const DeviceFacts& device);

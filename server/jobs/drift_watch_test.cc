@@ -146,5 +146,21 @@ TEST_F(DriftWatchTest, LeavesAloneWhatAnOperatorChoseAndWhatWasEdited) {
   EXPECT_THAT(Canaries(queue), IsEmpty());
 }
 
+TEST_F(DriftWatchTest, WhatAnOperatorRolledBackToIsJudgedUnderAnotherDriver) {
+  JobQueue& queue = StartQueue();
+  Run(queue);
+  const TableRecord first = Serving();
+  ASSERT_TRUE(tables_.Retire(first.key).ok());
+  ASSERT_TRUE(tables_.RollBack(first, "0", "slower in production", 1).ok());
+  ASSERT_EQ(Serving().how, PromotionKind::kRolledBack);
+  DriftWatch watch = Watch(queue);
+  EXPECT_FALSE(watch.WillJudge(Serving()));
+  UpgradeAsFast();
+  EXPECT_TRUE(watch.WillJudge(Serving()));
+  watch.Look();
+  EXPECT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_FALSE(watch.WillJudge(Serving()));
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -222,6 +222,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.promote_although_slower == wanted.promote_although_slower &&
         record.canary == wanted.canary &&
         record.verify_digest == wanted.verify_digest &&
+        record.against_digest == wanted.against_digest &&
         record.generation == wanted.generation &&
         job->workload_problems == wanted.workload_problems) {
       return job;

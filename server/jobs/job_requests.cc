@@ -229,6 +229,7 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
   record.promote_although_slower = request.promote_although_slower;
   record.canary = request.canary;
   record.verify_digest = request.verify_digest;
+  record.against_digest = request.against_digest;
   record.used_problems =
       MostUsed(kernel->spec,
                services_.used_problems(pair.kernel, SiliconKey(pair.device)));

@@ -50,6 +50,9 @@ struct ReprofileRequest {
   // Not empty: no profile, but a look at whether the serving table of this
   // digest holds. With canary, of one kernel.
   std::string verify_digest;
+  // With it: also that it is no worse than the table of this digest, which it
+  // takes the place of; empty: than the default alone.
+  std::string against_digest;
   // Some samples more than what is stored, at what clients ask for.
   bool top_up = false;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it

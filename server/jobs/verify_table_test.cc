@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/digest.h"
@@ -11,6 +13,7 @@
 #include "model/table/table_codec.h"
 #include "server/catalog/table_staleness.h"
 #include "server/jobs/drift_fixture.h"
+#include "server/jobs/profiling_functions.h"
 
 namespace wavetune {
 namespace {
@@ -37,6 +40,29 @@ class VerifyTableTest : public DriftFixture {
     return Run(
         StartQueue(),
         {.kernel = spec_.name, .canary = true, .verify_digest = table.digest});
+  }
+  // Of all that are at least as fast as the default wherever they may be
+  // measured the slowest.
+  Configuration SlowestThatBeatsTheDefault() const {
+    const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
+    const Configuration best = Ranked(/*fastest=*/true);
+    std::pair<double, Configuration> slowest = {0, best};
+    for (const Configuration& one : EnumerateConfigurations(spec_)) {
+      double sum = 0;
+      bool beats = true;
+      for (const WeightedProblem& weighted : spec_.representative_problems) {
+        for (const int64_t more : {0, 1}) {
+          Problem problem = weighted.problem;
+          problem.extents[0] += more;
+          const double us = latency_us(one, problem);
+          beats =
+              beats && us <= latency_us(spec_.default_configuration, problem);
+          sum += us / latency_us(best, problem);
+        }
+      }
+      if (beats && sum > slowest.first) slowest = {sum, one};
+    }
+    return slowest.second;
   }
   // The fastest of all over the problems of a verification, or the slowest.
   Configuration Ranked(bool fastest) const {
@@ -87,6 +113,38 @@ TEST_F(VerifyTableTest, OneThatIsSlowerThanTheDefaultServesOnAndSaysSo) {
   EXPECT_EQ(Serving(), shipped);
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
+}
+
+TEST_F(VerifyTableTest, OneThatIsSlowerThanWhatItReplacesDoesNotHold) {
+  const TableRecord replaced = Ship(KeyHere(), Ranked(/*fastest=*/true));
+  TableRecord record{.key = KeyHere()};
+  record.how = PromotionKind::kTrial;
+  const auto on_trial = tables_.Import(
+      record, *EncodeTable(FixedTable(spec_, KeyHere(),
+                                      SlowestThatBeatsTheDefault(), 10)));
+  ASSERT_TRUE(on_trial.ok()) << on_trial.status();
+  const std::string digest = on_trial->table.digest;
+  ASSERT_NE(digest, replaced.digest);
+  JobServices services = Services();
+  const ProfilingFunctions model = ModelProfilingFunctions();
+  services.profiling.plan_verification = model.plan_verification;
+  services.profiling.judge_verification = model.judge_verification;
+  JobQueue queue(services);
+  ASSERT_TRUE(queue.Start().ok());
+  // Than the default alone it is faster.
+  const JobRecord alone = Run(
+      queue, {.kernel = spec_.name, .canary = true, .verify_digest = digest});
+  EXPECT_EQ(alone.state, JobState::kSucceeded) << alone.message;
+  const JobRecord job = Run(queue, {.kernel = spec_.name,
+                                    .canary = true,
+                                    .verify_digest = digest,
+                                    .against_digest = replaced.digest});
+  EXPECT_EQ(job.state, JobState::kFailed);
+  EXPECT_THAT(job.message, AllOf(HasSubstr("does NOT hold"),
+                                 HasSubstr("slower than table " +
+                                           ShortDigest(replaced.digest) +
+                                           ", which it is to replace")));
+  EXPECT_LE(device_.measured(), 2 * 64);
 }
 
 TEST_F(VerifyTableTest, OneThatCannotBeJudgedIsNotSaidToFail) {

@@ -39,9 +39,9 @@ constexpr const char* kEventKinds[] = {
     "unpinned",       "job-started",     "job-ended",       "store-problem",
     "store-usable",   "canary-result",   "carried-over",    "imported",
     "slow-device",    "hot-device",      "device-usable",   "config-reloaded",
-    "unrated-device", "device-lost"};
+    "unrated-device", "device-lost",     "rollout-halted"};
 static_assert(std::size(kEventKinds) ==
-              static_cast<size_t>(EventKind::kDeviceLost) + 1);
+              static_cast<size_t>(EventKind::kRolloutHalted) + 1);
 
 // As gRPC calls them, by number.
 constexpr const char* kCodes[] = {"OK",
@@ -340,6 +340,7 @@ void AddFleetHeads(const FleetView& view, Families& families) {
   Family frozen =
       Gauge("wavetune_fleet_frozen", "1: nobody moves the fleet's table.");
   for (const FleetView::Standing& head : view.heads) {
+    if (head.followed_only) continue;
     const Labels labels = {{"class", head.fleet_class},
                            {"kernel", head.kernel}};
     behind.Add(head.behind.empty() ? 0 : 1, labels);
@@ -350,7 +351,17 @@ void AddFleetHeads(const FleetView& view, Families& families) {
                  {"epoch", absl::StrCat(head.accepted->epoch)},
                  {"digest", ShortDigest(head.accepted->digest)}});
   }
-  for (Family* family : {&info, &behind, &frozen})
+  Family rollouts = Gauge("wavetune_fleet_rollout",
+                          "1: a table is on its way to some nodes of a class "
+                          "(running), or was halted there (halted).");
+  for (const FleetView::Rollout& rollout : view.rollouts) {
+    for (const bool halted : {false, true})
+      rollouts.Add(halted == !rollout.halted.empty() ? 1 : 0,
+                   {{"class", rollout.fleet_class},
+                    {"kernel", rollout.kernel},
+                    {"state", halted ? "halted" : "running"}});
+  }
+  for (Family* family : {&info, &behind, &frozen, &rollouts})
     AddTo(families, std::move(*family));
 }
 

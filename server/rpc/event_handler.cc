@@ -14,8 +14,8 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kDeviceLost) ==
-                  v1::Event::DEVICE_LOST,
+static_assert(static_cast<int>(EventKind::kRolloutHalted) ==
+                  v1::Event::ROLLOUT_HALTED,
               "kinds have the same numbers");
 
 v1::Event EventToProto(const EventRecord& event) {

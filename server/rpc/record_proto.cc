@@ -75,6 +75,7 @@ v1::Promotion ToProto(PromotionKind how) {
     case PromotionKind::kShipped:
       return v1::SHIPPED;
     case PromotionKind::kFleet:
+    case PromotionKind::kTrial:
       return v1::FLEET;
     case PromotionKind::kNotRecorded:
       break;

@@ -129,6 +129,7 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
     head->set_kernel(standing.kernel);
     head->set_behind(standing.behind);
     head->set_frozen(standing.frozen);
+    head->set_followed_only(standing.followed_only);
     if (!standing.accepted) continue;
     head->set_silicon_key(standing.accepted->key.silicon_key);
     head->set_environment_key(standing.accepted->key.environment_key);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -58,7 +59,9 @@ class TableAdmin {
                       const std::string& by, v1::ImportTableResponse* response);
 
   // Errors: as TableCatalog::RetireByDigest; INVALID_ARGUMENT for too long a
-  // reason.
+  // reason; FAILED_PRECONDITION where it answers for a device here and the
+  // request does not say that it ends all the same; NOT_FOUND for an unknown
+  // device.
   absl::Status Retire(const v1::RetireTableRequest& request,
                       const std::string& by, v1::RetireTableResponse* response);
 
@@ -73,6 +76,12 @@ class TableAdmin {
 
  private:
   v1::TableInfo InfoOf(const TableRecord& table) const;
+  // A device of this node that is answered with the table; empty: none is.
+  std::string AnswersFor(const TableRecord& table) const;
+  // Of the keys that one table serves for, those that a request ends.
+  absl::StatusOr<std::vector<TableRecord>> ToRetire(
+      const v1::RetireTableRequest& request,
+      std::vector<TableRecord> tables) const;
 
   const Options options_;
   const TableLookup lookup_;

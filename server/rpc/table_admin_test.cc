@@ -269,9 +269,50 @@ TEST_F(TableAdminTest, AnImportedTableIsStaleUntilItIsTrusted) {
   retire.set_digest(response.table().digest().substr(0, 12));
   v1::RetireTableResponse retired;
   status = admin_.Retire(retire, "1000", &retired);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(device_.uuid), HasSubstr("--although-it-serves")));
+  retire.set_although_it_serves(true);
+  retire.set_device_uuid("GPU-none");
+  EXPECT_TRUE(absl::IsNotFound(admin_.Retire(retire, "1000", &retired)));
+  retire.set_device_uuid(device_.uuid);
+  status = admin_.Retire(retire, "1000", &retired);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(retired.ended_size(), 1);
   EXPECT_TRUE(absl::IsNotFound(admin_.Retire(retire, "1000", &retired)));
+}
+
+TEST_F(TableAdminTest, RetiringWhatIsKeptForOldDevicesLeavesWhatServes) {
+  kernels_.Add(spec_);
+  DeviceFacts before = device_;
+  before.driver = "of before";
+  const std::string payload = *EncodeTable(
+      FixedTable(spec_, CurrentKey(before), spec_.default_configuration, 12));
+  TableRecord old{.key = CurrentKey(before)};
+  ASSERT_TRUE(tables_.Promote(old, payload).ok());
+  TableRecord now{.key = CurrentKey(device_)};
+  now.carried_from = "an environment of nobody";
+  const std::string digest = tables_.Promote(now, payload)->digest;
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(2));
+  v1::RetireTableRequest retire;
+  retire.set_digest(digest);
+  v1::RetireTableResponse retired;
+  ASSERT_TRUE(admin_.Retire(retire, "1000", &retired).ok());
+  ASSERT_EQ(retired.ended_size(), 1);
+  EXPECT_EQ(retired.ended(0).environment_key(), EnvironmentKey(before));
+  ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
+  EXPECT_EQ(tables_.snapshot()->tables[0].record.key, now.key);
+}
+
+TEST_F(TableAdminTest, WithoutATableARollbackMeansTheOnlySiliconThereIs) {
+  const TableRecord served = Promote(device_, 10);
+  ASSERT_TRUE(tables_.Retire(served.key).ok());
+  v1::RollBackResponse response;
+  const absl::Status status =
+      admin_.RollBack(RollBackRequest(), "0", &response);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(response.table().digest(), served.digest);
 }
 
 TEST_F(TableAdminTest, ImportsOnlyForSiliconThatWasSeenHere) {

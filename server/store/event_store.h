@@ -44,6 +44,7 @@ enum class EventKind {
   kConfigReloaded,
   kUnratedDevice,  // A job could not compare it with its class.
   kDeviceLost,     // It cannot be used.
+  kRolloutHalted,  // Of the fleet, in a class of this node's devices.
 };
 
 struct EventRecord {

@@ -25,8 +25,12 @@ class FleetHeadStoreContractTest
 
 TEST_P(FleetHeadStoreContractTest, KeepsTheNewestOfEachKey) {
   EXPECT_THAT(store_->List().value(), IsEmpty());
-  const StoredFleetHead newest{std::string("\0\xff", 2), 7};
-  const StoredFleetHead other{"other", 1};
+  const StoredFleetHead newest{.bytes = std::string("\0\xff", 2),
+                               .table_epoch = 7,
+                               .halted_epoch = 9,
+                               .halted_digest = "d",
+                               .halted_why = "node b: slower"};
+  const StoredFleetHead other{.bytes = "other", .table_epoch = 1};
   ASSERT_TRUE(store_->Put("heads/a/gemm", {"old", 3}).ok());
   ASSERT_TRUE(store_->Put("heads/b/gemm", other).ok());
   ASSERT_TRUE(store_->Put("heads/a/gemm", newest).ok());

@@ -79,6 +79,7 @@ enum class PromotionKind {
   kImported,     // An operator brought it from elsewhere.
   kShipped,      // It lay beside its kernel (server/catalog/shipped_tables.h).
   kFleet,        // Another node of the fleet published it (server/fleet/).
+  kTrial,        // As well, to some nodes first; it is not the class's yet.
 };
 
 // Identity and headline facts of a stored table.
@@ -201,6 +202,9 @@ struct JobRecord {
   // Not empty: profiles nothing; a canary says whether the serving table of
   // this digest holds.
   std::string verify_digest;
+  // Then: the table of this digest is measured beside it, and it must be no
+  // worse; empty: the default alone is.
+  std::string against_digest;
   // What clients asked for when the job was queued: part of the request, so
   // that the fit is a function of what is stored with it.
   std::vector<WeightedProblem> used_problems;

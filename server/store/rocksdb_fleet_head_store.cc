@@ -29,6 +29,9 @@ absl::Status RocksDbFleetHeadStore::Put(absl::string_view key,
   stored.set_key(std::string(key));
   stored.set_head(head.bytes);
   stored.set_table_epoch(head.table_epoch);
+  stored.set_halted_epoch(head.halted_epoch);
+  stored.set_halted_digest(head.halted_digest);
+  stored.set_halted_why(head.halted_why);
   StoreBatch batch;
   batch.Put(Family::kKernels, FleetHeadKey(key), SerializeStored(stored));
   return database_->Write(batch, /*sync=*/true,
@@ -42,7 +45,11 @@ RocksDbFleetHeadStore::List() {
                        Family::kKernels, kFleetHeadPrefix, DecodeEntry));
   std::map<std::string, StoredFleetHead> heads;
   for (const v1::StoredFleetHead& head : stored)
-    heads[head.key()] = {head.head(), head.table_epoch()};
+    heads[head.key()] = {.bytes = head.head(),
+                         .table_epoch = head.table_epoch(),
+                         .halted_epoch = head.halted_epoch(),
+                         .halted_digest = head.halted_digest(),
+                         .halted_why = head.halted_why()};
   return heads;
 }
 

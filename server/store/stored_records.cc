@@ -126,7 +126,7 @@ v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
 
 // A later daemon's may be one that this one does not know.
 PromotionKind OriginFromStored(int32_t how) {
-  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kFleet);
+  constexpr auto kLast = static_cast<int32_t>(PromotionKind::kTrial);
   return how >= 0 && how <= kLast ? static_cast<PromotionKind>(how)
                                   : PromotionKind::kNotRecorded;
 }
@@ -174,6 +174,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_promote_although_slower(record.promote_although_slower);
   stored.set_canary(record.canary);
   stored.set_verify_digest(record.verify_digest);
+  stored.set_against_digest(record.against_digest);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -211,6 +212,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.promote_although_slower = stored.promote_although_slower();
   record.canary = stored.canary();
   record.verify_digest = stored.verify_digest();
+  record.against_digest = stored.against_digest();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});

@@ -52,7 +52,10 @@ TEST(FleetTest, FiveNodesServeWhatOneOfThemProfiled) {
 
   // Without etcd all serve on; what is promoted meanwhile is published later.
   etcd.Kill();
-  ASSERT_EQ(nodes[1]->Cli({"tables", "retire", first}).exit_code, 0);
+  ASSERT_EQ(nodes[1]
+                ->Cli({"tables", "retire", first, "--although-it-serves"})
+                .exit_code,
+            0);
   const std::string second = profile(*nodes[1], 9);
   EXPECT_EQ(nodes[0]->Serving(), first);
   etcd.Start();

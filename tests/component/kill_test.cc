@@ -87,6 +87,7 @@ class Operator {
       v1::RetireTableResponse response;
       request.set_digest(table.digest());
       request.set_reason("kill_test");
+      request.set_although_it_serves(true);
       if (!admin_->RetireTable(&context, request, &response).ok()) return false;
     }
     return true;
