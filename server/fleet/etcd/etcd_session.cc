@@ -126,6 +126,7 @@ absl::Status EtcdSession::Begin() {
     const std::lock_guard lock(mutex_);
     lease_ = response.id();
     lives_until_ = asked + ttl_;
+    status_ = absl::OkStatus();  // Before anybody hears of it.
   }
   TellBegin();
   return absl::OkStatus();

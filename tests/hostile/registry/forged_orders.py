@@ -11,42 +11,54 @@ from node import check, main, proto, wait_until  # pylint: disable=wrong-import-
 KERNEL = "repeats"
 
 
-def content_of(envelope):
+def signed(envelope, message):
+    """The content of an envelope."""
     messages = proto("fleet_pb2")
-    return messages.FleetHeadContent.FromString(messages.FleetEnvelope.FromString(envelope).content)
+    return getattr(messages, message).FromString(messages.FleetEnvelope.FromString(envelope).content)
 
 
 def rollouts(fleet):
     """Ends with a head that no rollout has."""
     messages = proto("fleet_pb2")
-    place = f"rollouts/{fleet.place}/{KERNEL}"
+    place = f"trials/{fleet.place}/{KERNEL}"
     head = f"heads/{fleet.place}/{KERNEL}"
     node = fleet.nodes[0]
-    before = content_of(fleet.etcd.get(head))
+    before = signed(fleet.etcd.get(head), "FleetHeadContent")
     TurningAgent.turned = True
     result = node.cli("reprofile", "--kernel", KERNEL, "--fleet", "--stages", "1,100", "--hold", "3600",
                       "--samples-per-candidate", "8", "--fresh")
     check(result.returncode == 0, f"a rollout is asked for {result.stderr.strip()}")
-    value = wait_until(lambda: fleet.etcd.get(place), 180, "a rollout begins")
-    wait_until(lambda: messages.FleetRollout.FromString(fleet.etcd.get(place)).stage_since_us > 0, 60, "it is in its stage")
-    value = fleet.etcd.get(place)
-    trial = content_of(messages.FleetRollout.FromString(value).head).digest
+
+    def rollout():
+        value = fleet.etcd.get(place)
+        return value and messages.FleetRollout.FromString(value)
+    wait_until(lambda: rollout() and rollout().stage, 180, "a rollout is in its first stage")
+    trial = signed(rollout().plan, "FleetRolloutContent").head.digest
     check(trial != before.digest, "it is another table")
 
     def trying():
         return sum(fleet.digest(i, KERNEL) == trial for i in range(len(fleet.nodes)))
     wait_until(lambda: trying() >= 2, 60, "its node, and the one of the stage, try it")
     check(trying() == 2, "nobody else tries it")
-    skipped = messages.FleetRollout.FromString(value)
-    skipped.threshold = 2**32 - 1
-    fleet.etcd.put(place, skipped.SerializeToString())
-    time.sleep(8)
-    check(trying() <= 2, "who is no node of the stage does not try it, whatever an unsigned threshold says")
-    fleet.etcd.put(head, messages.FleetRollout.FromString(value).head)
-    time.sleep(8)
-    for i, one in enumerate(fleet.nodes):
-        served = one.json("fleet", "status").get("heads", [{}])[0].get("digest", "")
-        check(served != trial, f"what was signed for a rollout is no head of node-{i}")
+    # A stage of everybody, which its node has not signed.
+    skipped = rollout()
+    envelope = messages.FleetEnvelope.FromString(skipped.stage)
+    stage = messages.FleetStageContent.FromString(envelope.content)
+    stage.threshold = 2**32 - 1
+    for forged in (messages.FleetEnvelope(format=1, content=stage.SerializeToString(), public_key=envelope.public_key,
+                                          signature=envelope.signature).SerializeToString(),
+                   Key(fleet.folder / "rogue").envelope("stage", stage.SerializeToString())):
+        skipped.stage = forged
+        fleet.etcd.put(place, skipped.SerializeToString())
+        time.sleep(8)
+        check(trying() <= 2, "who is no node of the stage does not try it, whatever nobody trusted signed")
+    # What is signed for the rollout, as it is, at the place of a head.
+    for value in (skipped.plan, skipped.SerializeToString()):
+        fleet.etcd.put(head, value)
+        time.sleep(8)
+        for i, one in enumerate(fleet.nodes):
+            served = one.json("fleet", "status").get("heads", [{}])[0].get("digest", "")
+            check(served != trial, f"what was signed for a rollout is no head of node-{i}")
 
 
 def withdrawals(fleet, digest):
@@ -59,7 +71,7 @@ def withdrawals(fleet, digest):
             digest=of, node="node-0", why="wrong result at m=7", at_us=int(time.time() * 1e6))
         fleet.etcd.put(f"orders/{fleet.place}/withdrawn/{KERNEL}/{of}",
                        key.envelope("withdrawal", content.SerializeToString()))
-    fingerprint = content_of(fleet.etcd.get(f"heads/{fleet.place}/{KERNEL}")).fingerprint
+    fingerprint = signed(fleet.etcd.get(f"heads/{fleet.place}/{KERNEL}"), "FleetHeadContent").fingerprint
     for i in range(120):
         withdraw(rogue, f"{i:064x}")
     time.sleep(2)

@@ -63,7 +63,7 @@ def rollout(fleet):
     finally:
         ended.set()
         deleting.join()
-    wait_until(lambda: head() != before or fleet.etcd.get(f"rollouts/{fleet.place}/{KERNEL}") is None, 180,
+    wait_until(lambda: head() != before or fleet.etcd.get(f"trials/{fleet.place}/{KERNEL}") is None, 180,
                "it goes on when the nodes are back")
 
 
