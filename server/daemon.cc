@@ -322,6 +322,9 @@ class Daemon::Impl {
              .clock = clock_,
              .watchers = [this] { return table_handler_.watchers(); },
              .slow_watchers = [this] { return table_handler_.slow_watchers(); },
+             .certificate_until_s =
+                 [this] { return sockets_.certificate_until_s(); },
+             .newest_backup_s = [this] { return store_admin_.NewestBackupS(); },
              .fleet = [this] { return fleet_.View(); }}));
     return absl::OkStatus();
   }

@@ -19,6 +19,7 @@
 #include "server/fleet/fake_fleet_registry.h"
 #include "server/fleet/fleet_test_support.h"
 #include "server/http_get.h"
+#include "server/store/fake_store_maintenance.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {
@@ -232,6 +233,26 @@ TEST_F(DaemonMetricsTest, EveryAlertLeadsToItsSectionAndHasATest) {
                        "\"file:///usr/share/doc/wavetune/docs/"
                        "runbook.md#([a-z]+)\""),
             anchors);
+}
+
+TEST_F(DaemonMetricsTest, TellsOfBackupsAndOfTheProcess) {
+  const std::string backup = "wavetune_store_last_backup_timestamp_seconds";
+  EXPECT_EQ(Value(backup), "");  // None can be asked for.
+  FakeStoreMaintenance maintenance;
+  maintenance.newest_backup_s = 1234;
+  DaemonOptions options = Options();
+  options.metrics_address = "127.0.0.1:0";
+  options.backup_folder = "/backup";
+  DaemonStores stores = Stores();
+  stores.maintenance = &maintenance;
+  daemon_ = nullptr;  // Of the same sockets.
+  daemon_ = Daemon::Start(stores, options).value();
+  EXPECT_EQ(Value(backup), "1234");
+  EXPECT_EQ(Value(backup), "1234");
+  EXPECT_EQ(maintenance.newest_asked, 1);
+  EXPECT_NE(Value("process_resident_memory_bytes"), "0");
+  EXPECT_NE(Value("process_open_fds"), "0");
+  daemon_ = nullptr;  // Before its store.
 }
 
 TEST_F(DaemonMetricsTest, OnlyMetricsAreAnswered) {

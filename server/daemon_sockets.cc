@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/tls_files.h"
@@ -195,6 +196,11 @@ absl::Status DaemonSockets::Listen(const RoleServices& services) {
       [&] { return services.admin(&admin_streams_); }, &admin_));
   return access_ == nullptr ? absl::OkStatus()
                             : ListenOverTcp(bounds.tcp, services);
+}
+
+std::optional<int64_t> DaemonSockets::certificate_until_s() const {
+  if (access_ == nullptr) return std::nullopt;
+  return absl::ToUnixSeconds(access_->material().material->valid_until);
 }
 
 absl::Status DaemonSockets::ListenAt(

@@ -20,8 +20,10 @@
 #define WAVETUNE_SERVER_DAEMON_SOCKETS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,11 @@ class DaemonSockets {
   // come over TCP. Errors: as SocketLock::Take, PrepareSocketPath, TlsAccess;
   // INVALID_ARGUMENT for TCP without all its files.
   absl::Status Claim();
+
+  // Returns when the certificate that callers over TCP see ends, or one between
+  // it and its authority, in seconds since the Unix epoch; nothing without TCP.
+  // Thread-safe after Claim.
+  std::optional<int64_t> certificate_until_s() const;
 
   // Listens at every place. Health answers that nothing serves yet. Errors: as
   // ListeningSocket, ListenOnTcp, UserServers.

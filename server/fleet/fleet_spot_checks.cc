@@ -32,13 +32,10 @@ void FleetSpotChecks::OnAdopted(const ProfileKey& key,
 
 void FleetSpotChecks::OnJob(const JobRecord& job) {
   if (!job.finished() || job.verify_digest.empty()) return;
-  const bool judged = job.drift && job.drift->action != DriftAction::kUndecided;
-  const bool disagrees = judged && job.state == JobState::kFailed &&
-                         job.drift->action != DriftAction::kCarryOver;
   {
     const std::lock_guard lock(mutex_);
     if (job.state == JobState::kSucceeded) problems_.erase(job.verify_digest);
-    if (!disagrees) return;
+    if (!job.disproves()) return;
     if (problems_.size() >= kMostProblems) problems_.clear();
     problems_[job.verify_digest] = job.message;
   }

@@ -27,6 +27,7 @@ void Activity::Add(const JobRecord& job) {
       job.throttled_samples, 0, std::max<int64_t>(job.samples, 0));
   std::lock_guard lock(mutex_);
   ++counts_.jobs[job.state];
+  if (job.disproves()) ++Of(counts_.disproving_jobs, job.kernel, kMostKernels);
   counts_.throttled_samples += static_cast<uint64_t>(throttled);
   counts_.clean_samples +=
       static_cast<uint64_t>(std::max<int64_t>(job.samples, 0) - throttled);

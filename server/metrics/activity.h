@@ -37,6 +37,9 @@ class Activity {
     std::map<EventKind, uint64_t> events;
     // Of jobs that have ended.
     std::map<JobState, uint64_t> jobs;
+    // Of the failed ones, by kernel: those that found that a table does not
+    // hold here.
+    std::map<std::string, uint64_t> disproving_jobs;
     uint64_t clean_samples = 0;
     uint64_t throttled_samples = 0;
     std::map<std::string, double> device_seconds;  // By UUID.

@@ -49,6 +49,21 @@ TEST(ActivityTest, CountsEventsByKind) {
   EXPECT_EQ(activity.counts().events.at(EventKind::kPromoted), 2u);
 }
 
+TEST(ActivityTest, ATableThatDoesNotHoldIsCountedAsThat) {
+  Activity activity;
+  JobRecord job = EndedJob();
+  job.state = JobState::kFailed;
+  activity.Add(job);
+  EXPECT_TRUE(activity.counts().disproving_jobs.empty());
+  job.kernel = "gemm";
+  job.verify_digest = "d1";
+  job.drift.emplace().action = DriftAction::kProfile;
+  activity.Add(job);
+  const Activity::Counts counts = activity.counts();
+  EXPECT_EQ(counts.jobs.at(JobState::kFailed), 2u);
+  EXPECT_EQ(counts.disproving_jobs.at("gemm"), 1u);
+}
+
 TEST(ActivityTest, NamesThatAnybodyMayReportAreBounded) {
   Activity activity;
   UsageReport report;

@@ -13,11 +13,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/printable_text.h"
+#include "base/process_facts.h"
 #include "model/kernel/throttling.h"
+#include "proto/wavetune/v1/status_service.pb.h"
 #include "server/rpc/call_durations.h"
 
 namespace wavetune {
@@ -31,17 +34,11 @@ using Labels = std::vector<ClientMetric::Label>;
 // Of each kind of series, beside what bounds them anyway.
 constexpr size_t kMostSeries = 1024;
 
-// As `wavetune events` calls them.
-constexpr const char* kEventKinds[] = {
-    "unknown",        "device-attached", "device-detached", "driver-changed",
-    "table-stale",    "table-current",   "promoted",        "rolled-back",
-    "refused",        "withdrawn",       "retired",         "pinned",
-    "unpinned",       "job-started",     "job-ended",       "store-problem",
-    "store-usable",   "canary-result",   "carried-over",    "imported",
-    "slow-device",    "hot-device",      "device-usable",   "config-reloaded",
-    "unrated-device", "device-lost",     "rollout-halted"};
-static_assert(std::size(kEventKinds) ==
-              static_cast<size_t>(EventKind::kRolloutHalted) + 1);
+// As `wavetune events` calls it: "slow-device".
+std::string NameOf(v1::Event::Kind kind) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(v1::Event::Kind_Name(kind)),
+                             {{"_", "-"}});
+}
 
 // As gRPC calls them, by number.
 constexpr const char* kCodes[] = {"OK",
@@ -265,11 +262,11 @@ void AddActivity(const MetricsSources& sources, Families& families) {
     seconds.Add(value, {{"device", device}});
   AddTo(families, std::move(seconds));
   Family events = Counter("wavetune_events_total", "Events by kind.");
-  for (size_t kind = 1; kind < std::size(kEventKinds); ++kind) {
-    const auto found = counts.events.find(static_cast<EventKind>(kind));
+  for (int i = v1::Event::Kind_MIN + 1; i <= v1::Event::Kind_MAX; ++i) {
+    const auto found = counts.events.find(static_cast<EventKind>(i));
     events.Add(
         found == counts.events.end() ? 0 : static_cast<double>(found->second),
-        {{"kind", kEventKinds[kind]}});
+        {{"kind", NameOf(static_cast<v1::Event::Kind>(i))}});
   }
   AddTo(families, std::move(events));
   Family canary = Gauge(
@@ -300,11 +297,23 @@ void AddJobs(const MetricsSources& sources, Families& families) {
   AddTo(families, std::move(jobs));
   Activity::Counts counts = sources.activity->counts();
   Family ended = Counter("wavetune_jobs_ended_total", "Jobs by their end.");
-  for (const auto& [name, state] :
-       {std::pair{"succeeded", JobState::kSucceeded},
-        {"failed", JobState::kFailed},
-        {"cancelled", JobState::kCancelled}})
-    ended.Add(static_cast<double>(counts.jobs[state]), {{"state", name}});
+  // That a table does not hold is what its job was to find out.
+  Family disagreeing = Counter(
+      "wavetune_spot_checks_disagreeing_total",
+      "Jobs that verified a table, of the fleet or as an operator asked, and "
+      "found that it does not hold here.");
+  uint64_t disproving = 0;
+  for (const auto& [kernel, value] : counts.disproving_jobs) {
+    disproving += value;
+    disagreeing.Add(static_cast<double>(value), {{"kernel", kernel}});
+  }
+  AddTo(families, std::move(disagreeing));
+  for (const auto& [name, value] :
+       {std::pair{"succeeded", counts.jobs[JobState::kSucceeded]},
+        {"failed", counts.jobs[JobState::kFailed] - disproving},
+        {"disproved", disproving},
+        {"cancelled", counts.jobs[JobState::kCancelled]}})
+    ended.Add(static_cast<double>(value), {{"state", name}});
   AddTo(families, std::move(ended));
 }
 
@@ -323,12 +332,52 @@ void AddStore(const MetricsSources& sources, Families& families) {
              "small beside them.",
              static_cast<double>(stats->size_bytes));
   }
+  Family backup = Gauge(
+      "wavetune_store_last_backup_timestamp_seconds",
+      "When the newest backup was made; 0: never. Absent where none can be "
+      "asked for.");
+  if (const auto at_s =
+          sources.newest_backup_s ? sources.newest_backup_s() : std::nullopt)
+    backup.Add(static_cast<double>(*at_s));
+  AddTo(families, std::move(backup));
   std::error_code error;
   const auto space = std::filesystem::space(sources.store.path, error);
   if (error) return;
   AddGauge(families, "wavetune_store_free_bytes",
            "What the store's file system has left for it.",
            static_cast<double>(space.available));
+}
+
+void AddCertificate(const MetricsSources& sources, Families& families) {
+  Family until = Gauge(
+      "wavetune_tls_certificate_expiry_timestamp_seconds",
+      "When the certificate that callers over TCP see ends, or one between it "
+      "and its authority. Absent without TCP.");
+  if (const auto at_s = sources.certificate_until_s
+                            ? sources.certificate_until_s()
+                            : std::nullopt)
+    until.Add(static_cast<double>(*at_s));
+  AddTo(families, std::move(until));
+}
+
+// As Prometheus's own libraries call them.
+void AddProcess(Families& families) {
+  const ProcessFacts facts = ReadProcessFacts();
+  AddGauge(families, "process_resident_memory_bytes", "Resident memory.",
+           static_cast<double>(facts.resident_bytes));
+  AddGauge(families, "process_virtual_memory_bytes", "Virtual memory.",
+           static_cast<double>(facts.virtual_bytes));
+  AddGauge(families, "process_start_time_seconds",
+           "When the process was started, since the Unix epoch.",
+           facts.started_at_s);
+  AddGauge(families, "process_open_fds", "Open file descriptors.",
+           static_cast<double>(facts.open_descriptors));
+  AddGauge(families, "process_max_fds", "Most file descriptors.",
+           static_cast<double>(facts.most_descriptors));
+  Family cpu = Counter("process_cpu_seconds_total",
+                       "Processor time, in user and kernel mode.");
+  cpu.Add(facts.cpu_s);
+  AddTo(families, std::move(cpu));
 }
 
 void AddFleetHeads(const FleetView& view, Families& families) {
@@ -418,6 +467,8 @@ Families DaemonMetrics::Collect() const {
   AddActivity(sources_, families);
   AddJobs(sources_, families);
   AddStore(sources_, families);
+  AddCertificate(sources_, families);
+  AddProcess(families);
   AddFleet(sources_, families);
   return families;
 }

@@ -1,12 +1,10 @@
 #include "server/rpc/status_handler.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/process_facts.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/kernel_spec.h"
@@ -17,15 +15,6 @@ namespace {
 
 constexpr int kDefaultJobs = 100;
 constexpr int kMaxJobs = 10000;
-
-// Returns the resident memory of this process; 0 where /proc is not there.
-int64_t ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
-  int64_t size_pages = 0;
-  int64_t resident_pages = 0;
-  if (!(statm >> size_pages >> resident_pages)) return 0;
-  return resident_pages * ::sysconf(_SC_PAGESIZE);
-}
 
 v1::FleetProfileStatus FleetProfileToProto(const FleetView::Profile& seen) {
   const FleetProfile& profile = seen.profile;
@@ -110,7 +99,7 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   response->set_store_problem(
       std::string(options_.store.write_problem().message()));
   response->set_table_set_digest(TableSetDigestOf(snapshot->tables));
-  response->set_resident_bytes(ResidentBytes());
+  response->set_resident_bytes(ReadProcessFacts().resident_bytes);
   response->set_watchers(options_.watchers());
   return absl::OkStatus();
 }

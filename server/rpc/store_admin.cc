@@ -107,8 +107,25 @@ void StoreAdmin::Run(Work work, const std::string& by, const Sink& sink) {
     // Whoever hears of the end may start the next.
     std::lock_guard lock(mutex_);
     running_.clear();
+    if (work == Work::kBackUp && result.ok())
+      newest_backup_s_ = options_.clock->NowUs() / 1'000'000;
   }
   sink.end(result.status());
+}
+
+std::optional<int64_t> StoreAdmin::NewestBackupS() {
+  if (options_.maintenance == nullptr || options_.backup_folder.empty())
+    return std::nullopt;
+  {
+    std::lock_guard lock(mutex_);
+    if (newest_backup_s_) return newest_backup_s_;
+  }
+  const absl::StatusOr<int64_t> newest =
+      options_.maintenance->NewestBackupS(options_.backup_folder);
+  std::lock_guard lock(mutex_);
+  // One that was made meanwhile is newer.
+  if (newest.ok() && !newest_backup_s_) newest_backup_s_ = *newest;
+  return newest_backup_s_;
 }
 
 void StoreAdmin::Stop() {

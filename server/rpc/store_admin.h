@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -59,6 +60,11 @@ class StoreAdmin {
   // without a folder, without maintenance, and after Stop.
   absl::Status Start(Work work, const std::string& by, Sink sink);
 
+  // Returns when the newest backup was made, in seconds since the Unix epoch;
+  // 0 where there is none, nothing where none can be asked for. Reads the
+  // folder once; what others put there later is not seen.
+  std::optional<int64_t> NewestBackupS();
+
   // Ends what runs, soon, and waits for it. Nothing starts any more.
   void Stop();
 
@@ -76,6 +82,7 @@ class StoreAdmin {
   // Guarded by mutex_.
   std::string running_;  // What, and who asked; empty: nothing.
   std::thread thread_;
+  std::optional<int64_t> newest_backup_s_;  // Nothing: not known yet.
 };
 
 }  // namespace wavetune

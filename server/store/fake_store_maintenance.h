@@ -4,8 +4,10 @@
 #ifndef WAVETUNE_SERVER_STORE_FAKE_STORE_MAINTENANCE_H_
 #define WAVETUNE_SERVER_STORE_FAKE_STORE_MAINTENANCE_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -26,9 +28,16 @@ class FakeStoreMaintenance : public StoreMaintenance {
                                 const Control& control) override {
     return Work(control, "copied to " + folder);
   }
+  absl::StatusOr<int64_t> NewestBackupS(const std::string&) override {
+    ++newest_asked;
+    return newest_backup_s;
+  }
   absl::StatusOr<Result> Compact(const Control&) override {
     return absl::ResourceExhaustedError("the disk is full");
   }
+  std::atomic<int64_t> newest_backup_s = 0;
+  std::atomic<int> newest_asked = 0;
+
   void Release() {
     std::lock_guard lock(mutex_);
     released_ = true;

@@ -251,6 +251,13 @@ struct JobRecord {
            state == JobState::kCancelled;
   }
 
+  // Whether it has measured that the table that it verifies does not hold.
+  bool disproves() const {
+    return state == JobState::kFailed && !verify_digest.empty() && drift &&
+           drift->action != DriftAction::kUndecided &&
+           drift->action != DriftAction::kCarryOver;
+  }
+
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 };
 

@@ -79,6 +79,14 @@ absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::BackUp(
   return result;
 }
 
+absl::StatusOr<int64_t> RocksDbLiveMaintenance::NewestBackupS(
+    const std::string& folder) {
+  const absl::StatusOr<std::vector<StoredBackup>> backups = ListBackups(folder);
+  if (absl::IsNotFound(backups.status())) return 0;
+  RETURN_IF_ERROR(backups.status());
+  return backups->empty() ? 0 : backups->back().at_s;
+}
+
 absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::Compact(
     const Control& control) {
   ASSIGN_OR_RETURN(const int64_t before, SizeOfFiles(*database_));

@@ -20,6 +20,7 @@ class RocksDbLiveMaintenance : public StoreMaintenance {
   absl::StatusOr<Result> Check(const Control& control) override;
   absl::StatusOr<Result> BackUp(const std::string& folder,
                                 const Control& control) override;
+  absl::StatusOr<int64_t> NewestBackupS(const std::string& folder) override;
   absl::StatusOr<Result> Compact(const Control& control) override;
 
  private:

@@ -51,6 +51,10 @@ class StoreMaintenance {
   virtual absl::StatusOr<Result> BackUp(const std::string& folder,
                                         const Control& control) = 0;
 
+  // Returns when the newest backup in `folder` was made, in seconds since the
+  // Unix epoch; 0 where there is none. Errors: as BackUp.
+  virtual absl::StatusOr<int64_t> NewestBackupS(const std::string& folder) = 0;
+
   // Rewrites all files, so that what was deleted takes no space. Needs about
   // as much free space as the store takes. Errors: as BackUp.
   virtual absl::StatusOr<Result> Compact(const Control& control) = 0;

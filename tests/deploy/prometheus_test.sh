@@ -9,7 +9,7 @@
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
 bin="${1:-${root}/build/dev/bin}"
-for program in prometheus promtool python3; do
+for program in prometheus promtool python3 openssl; do
   command -v "${program}" > /dev/null || {
     echo "skipped: no ${program}; scripts/install_dependencies.sh test installs it"
     exit 77
@@ -81,7 +81,13 @@ EOF
 promtool check config "${folder}/prometheus.yml"
 
 mkdir "${folder}/kernels"
+# A certificate of a day, and no backup yet.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+  -addext subjectAltName=DNS:localhost -keyout "${folder}/key.pem" -out "${folder}/cert.pem" 2> /dev/null
+chmod 600 "${folder}/key.pem"
 "${bin}/wavetuned" --store "${folder}/store" --socket-dir "${folder}" --kernels-dir "${folder}/kernels" \
+  --backup-dir "${folder}/backup" --listen-tcp 127.0.0.1:0 --authz-policy "${root}/deploy/authz/policy.json" \
+  --tls-cert "${folder}/cert.pem" --tls-key "${folder}/key.pem" --tls-ca "${folder}/cert.pem" \
   --metrics-address "127.0.0.1:${metrics_port}" > "${folder}/daemon.log" 2>&1 < /dev/null &
 processes+=($!)
 prometheus --config.file="${folder}/prometheus.yml" --storage.tsdb.path="${folder}/data" \
@@ -98,8 +104,14 @@ for _ in 1 2 3; do
 done
 wait_for 'wavetune_rpcs_total{method="GetStatus",code="OK"} >= bool 3' 1
 wait_for 'wavetune_rpc_duration_seconds_count{method="GetStatus"} >= bool 3' 1
-# Every alert is loaded, and this node is well.
-wait_for 'count(ALERTS{alertstate="firing",alertname!="WavetuneStoreDiskFull"}) or vector(0)' 0
+# What is wrong with this node is told; what is mended is told no longer.
+wait_for "$(firing WavetuneCertificateExpires)" 1
+wait_for "$(firing WavetuneBackupOld)" 1
+"${bin}/wavetune" --endpoint "unix:${folder}/reader.sock" store backup > "${folder}/backup.log" 2>&1 || fail "backup"
+wait_for "$(firing WavetuneBackupOld)" 0
+wait_for 'time() - process_start_time_seconds < bool 600' 1
+# Beside that it is well, and every alert is loaded.
+wait_for 'count(ALERTS{alertstate="firing",alertname!~"WavetuneCertificateExpires|WavetuneStoreDiskFull"}) or vector(0)' 0
 loaded="$(python3 -c "
 import json, urllib.request
 rules = json.load(urllib.request.urlopen('http://127.0.0.1:${prometheus_port}/api/v1/rules'))
