@@ -63,6 +63,8 @@ run_fuzzers() {
       -artifact_prefix="build/fuzz/found/${name}-" "${corpus}" "tests/fuzz/corpus/${name}"
   done
   [ "${found}" -eq 1 ] || die "no *_libfuzzer in build/fuzz/bin"
+  scripts/build.sh ci formats_test
+  WAVETUNE_TABLE_MUTATIONS="${WAVETUNE_TABLE_MUTATIONS:-32000}" build/ci/bin/formats_test --gtest_filter='MutatedTables*' --gtest_brief=1
 }
 
 run_kills() {

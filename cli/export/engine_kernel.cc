@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/format.h"
 #include "model/kernel/configuration_text.h"
+#include "model/table/kernel_match.h"
 
 namespace wavetune::cli {
 namespace {
@@ -65,6 +66,9 @@ void CheckTable(const KernelSpec& spec, const Table& table,
     faults.push_back(
         "the table is of another version of the kernel, with other parameters "
         "or dimensions: profile it again, or give the folder of that version");
+  } else if (const absl::Status legal = CheckChoices(spec, table);
+             !legal.ok()) {
+    faults.emplace_back(legal.message());
   }
 }
 

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "cli/lookup.h"
 #include "formats/kernel_folder.h"
+#include "model/table/kernel_match.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {
@@ -99,6 +100,8 @@ absl::StatusOr<ExportedTable> ExportSource::Table() const {
         absl::StrCat("the table is of kernel \"", table->table().kernel,
                      "\", not of \"", kernel_, "\""));
   }
+  if (table.ok() && spec_.has_value())
+    RETURN_IF_ERROR(CheckChoices(*spec_, table->table()));
   return table;
 }
 

@@ -44,8 +44,9 @@ class ExportSource {
   absl::StatusOr<KernelSpec> Spec() const;
 
   // Returns the table, and warns of a stale one. Errors: as ReadTextFile and
-  // FindTable; INVALID_ARGUMENT for bytes that are no table, and for a table of
-  // another kernel; FAILED_PRECONDITION for one that was withdrawn.
+  // FindTable; INVALID_ARGUMENT for bytes that are no table, for a table of
+  // another kernel, and as CheckChoices where the kernel's folder is given;
+  // FAILED_PRECONDITION for one that was withdrawn.
   absl::StatusOr<ExportedTable> Table() const;
 
  private:

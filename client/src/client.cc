@@ -22,6 +22,8 @@
 #include "client/src/table_watcher.h"
 #include "client/src/tuner_slots.h"
 #include "client/usage/usage_reporter.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/table/kernel_match.h"
 
 namespace wavetune {
 namespace {
@@ -117,6 +119,13 @@ DeclaredWorkload DeclaredOf(const v1::AddWorkloadResponse& response) {
   return declared;
 }
 
+absl::StatusOr<KernelDefaults> DefaultsOfManifest(const std::string& kernel,
+                                                  const TunerOptions& options) {
+  ASSIGN_OR_RETURN(const KernelSpec spec,
+                   SpecOfManifest(options.manifest, kernel));
+  return DefaultsOf(spec, {}, options.specialisation);
+}
+
 TableState StateOf(const KernelDefaults& defaults) {
   return {
       .default_configuration = defaults.configuration,
@@ -182,8 +191,18 @@ class Client::Impl {
   // With kOff.
   absl::StatusOr<KernelDefaults> FindDefaultsOnly(
       const std::string& kernel, const TunerOptions& options) const;
+  // Returns the manifest that the program names; nullptr: none that can be
+  // read, which is an event.
+  std::shared_ptr<const KernelSpec> ManifestOf(
+      const std::string& kernel, const TunerOptions& options) const;
+  // Returns the table that is found. Errors: as TableFinder::Find; DATA_LOSS
+  // for one that the manifest does not allow, which is an event.
+  absl::StatusOr<OfferedTable> FindLegal(const std::string& kernel,
+                                         const TunerOptions& options,
+                                         const KernelSpec* manifest) const;
   Tuner MakeTuner(TunerIdentity identity, const TunerOptions& options,
-                  const TableState& first, uint64_t news_before);
+                  const TableState& first, uint64_t news_before,
+                  std::shared_ptr<const KernelSpec> manifest = nullptr);
   // Says once, in an event, what a forked process has of its parent's client.
   void NoteFork();
   void StartWatch();
@@ -244,20 +263,48 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
                      state, news);
   }
   RETURN_IF_ERROR(ApplyPin(kernel, &options));
-  const absl::StatusOr<OfferedTable> found = finder_.Find(kernel, options);
+  const std::shared_ptr<const KernelSpec> manifest =
+      ManifestOf(kernel, options);
+  const absl::StatusOr<OfferedTable> found =
+      FindLegal(kernel, options, manifest.get());
   if (!found.ok()) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
                      FindDefaults(kernel, options, found.status()));
     const TableState state = StateOf(defaults);
     return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
-                     state, news);
+                     state, news, manifest);
   }
   ASSIGN_OR_RETURN(const TableState state,
                    StateOf(*found, options.specialisation));
   ASSIGN_OR_RETURN(KernelDefaults defaults,
                    DefaultsOf(found->table->table(), options.specialisation));
   return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
-                   state, news);
+                   state, news, manifest);
+}
+
+std::shared_ptr<const KernelSpec> Client::Impl::ManifestOf(
+    const std::string& kernel, const TunerOptions& options) const {
+  if (options.manifest.empty()) return nullptr;
+  absl::StatusOr<KernelSpec> spec = SpecOfManifest(options.manifest, kernel);
+  if (spec.ok()) return std::make_shared<const KernelSpec>(*std::move(spec));
+  log_->Add(Kind::kRefused, kernel, options.digest, spec.status());
+  return nullptr;
+}
+
+absl::StatusOr<OfferedTable> Client::Impl::FindLegal(
+    const std::string& kernel, const TunerOptions& options,
+    const KernelSpec* manifest) const {
+  absl::StatusOr<OfferedTable> found = finder_.Find(kernel, options);
+  if (!found.ok() || manifest == nullptr) return found;
+  const absl::Status legal = CheckChoices(*manifest, found->table->table());
+  if (legal.ok()) return found;
+  const std::string digest = found->table->digest();
+  found = absl::DataLossError(
+      absl::StrCat("table ", ShortDigest(digest), " of kernel \"", kernel,
+                   "\" is not taken, as ", options.manifest,
+                   " does not allow what it answers: ", legal.message()));
+  log_->Add(Kind::kRefused, kernel, digest, found.status());
+  return found;
 }
 
 absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
@@ -283,8 +330,7 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
       KernelDefaults defaults,
       options.manifest.empty()
           ? DefaultsOf(withdrawn->table->table(), options.specialisation)
-          : DefaultsOfManifest(options.manifest, kernel,
-                               options.specialisation));
+          : DefaultsOfManifest(kernel, options));
   if (withdrawn.ok()) {
     defaults.reason =
         withdrawn->default_faults.count(options.specialisation) > 0
@@ -297,7 +343,7 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaults(
 absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
     const std::string& kernel, const TunerOptions& options) const {
   if (!options.manifest.empty()) {
-    return DefaultsOfManifest(options.manifest, kernel, options.specialisation);
+    return DefaultsOfManifest(kernel, options);
   }
   const absl::StatusOr<OfferedTable> local =
       finder_.FindLocally(kernel, options);
@@ -322,13 +368,15 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
 
 Tuner Client::Impl::MakeTuner(TunerIdentity identity,
                               const TunerOptions& options,
-                              const TableState& first, uint64_t news_before) {
+                              const TableState& first, uint64_t news_before,
+                              std::shared_ptr<const KernelSpec> manifest) {
   const bool pinned =
       !options.digest.empty() || settings_.mode != ClientMode::kAuto;
   const TableSlot::Options rules{
       .activation = pinned ? ActivationPolicy::kPinned : options.activation,
       .prepared = options.prepared,
       .prepares_on_demand = options.prepares_on_demand,
+      .manifest = std::move(manifest),
       .recorder = RecordersOf(reporter_, born_)};
   auto slot =
       std::make_shared<TableSlot>(std::move(identity), rules, first, log_);

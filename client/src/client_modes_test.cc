@@ -5,9 +5,11 @@
 #include <string>
 
 #include "client/src/fake_node.h"
+#include "client/src/kernel_defaults.h"
 #include "client/src/table_cache.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/lib/export_tables.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
 #include "wavetune/client.h"
@@ -317,6 +319,28 @@ TEST_F(ClientModesTest, AManifestTellsTheDefaultWhereNothingElseDoes) {
         client->GetTuner("add", {.manifest = kGemmManifest}).status()));
     EXPECT_FALSE(client->GetTuner("gemm_f32").ok());
   }
+}
+
+TEST_F(ClientModesTest, ATableThatTheManifestDoesNotAllowDecidesNothing) {
+  node_.Stop();
+  const KernelSpec spec = SpecOfManifest(kGemmManifest, "gemm_f32").value();
+  Table table = testing::FavouringTable(spec, std::string(64, 'a'),
+                                        {spec.default_configuration}, 0);
+  ClientOptions options = Options(ClientMode::kAuto);
+  options.watch = false;  // What it finds would be the last problem.
+  options.table_file = Write(Serve(table));
+  const TunerOptions with_manifest{.manifest = kGemmManifest};
+  EXPECT_EQ(Connect(options)->GetTuner("gemm_f32", with_manifest)->origin(),
+            TableOrigin::kFile);
+  ++table.dimensions[0].max;
+  options.table_file = Write(Serve(table));
+  const auto client = Connect(options);
+  EXPECT_EQ(client->GetTuner("gemm_f32", with_manifest)->origin(),
+            TableOrigin::kDefaults);
+  EXPECT_THAT(std::string(client->last_problem().message()),
+              HasSubstr("the table answers m"));
+  // Who has the file alone cannot tell.
+  EXPECT_EQ(client->GetTuner("gemm_f32")->origin(), TableOrigin::kFile);
 }
 
 TEST_F(ClientModesTest, APinnedSetIsKeptTo) {

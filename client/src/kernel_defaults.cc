@@ -49,6 +49,12 @@ absl::StatusOr<KernelDefaults> DefaultsOf(const v1::KernelSpec& kernel,
                                           absl::Span<const DeviceFacts> devices,
                                           const std::string& specialisation) {
   ASSIGN_OR_RETURN(const KernelSpec spec, KernelSpecFromProto(kernel));
+  return DefaultsOf(spec, devices, specialisation);
+}
+
+absl::StatusOr<KernelDefaults> DefaultsOf(const KernelSpec& spec,
+                                          absl::Span<const DeviceFacts> devices,
+                                          const std::string& specialisation) {
   RETURN_IF_ERROR(CheckSpecialisation(spec.name, specialisation,
                                       spec.SpecialisationNames()));
   KernelDefaults defaults{.dimensions = spec.dimensions};
@@ -69,11 +75,10 @@ absl::StatusOr<KernelDefaults> DefaultsOf(const Table& table,
                         .configuration = table.default_configuration};
 }
 
-absl::StatusOr<KernelDefaults> DefaultsOfManifest(
-    const std::string& path, const std::string& kernel,
-    const std::string& specialisation) {
+absl::StatusOr<KernelSpec> SpecOfManifest(const std::string& path,
+                                          const std::string& kernel) {
   ASSIGN_OR_RETURN(const v1::KernelSpec spec, ReadManifest(path, kernel));
-  return DefaultsOf(spec, {}, specialisation);
+  return KernelSpecFromProto(spec);
 }
 
 absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(

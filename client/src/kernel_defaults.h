@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "model/kernel/device.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/table/table.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 #include "wavetune/configuration.h"
@@ -35,12 +36,17 @@ struct KernelDefaults {
 absl::StatusOr<KernelDefaults> DefaultsOf(const v1::KernelSpec& kernel,
                                           absl::Span<const DeviceFacts> devices,
                                           const std::string& specialisation);
+absl::StatusOr<KernelDefaults> DefaultsOf(const KernelSpec& spec,
+                                          absl::Span<const DeviceFacts> devices,
+                                          const std::string& specialisation);
 absl::StatusOr<KernelDefaults> DefaultsOf(const Table& table,
                                           const std::string& specialisation);
-// `path` is a kernel's folder, or its manifest.
-absl::StatusOr<KernelDefaults> DefaultsOfManifest(
-    const std::string& path, const std::string& kernel,
-    const std::string& specialisation);
+
+// Returns what a manifest declares; `path` is a kernel's folder, or its
+// manifest. Errors: as ReadTextFile; INVALID_ARGUMENT for one that is not
+// valid, or of another kernel.
+absl::StatusOr<KernelSpec> SpecOfManifest(const std::string& path,
+                                          const std::string& kernel);
 
 // Return the kernel's arguments, in order. Errors: INVALID_ARGUMENT as above.
 absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(

@@ -8,7 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "model/kernel/kernel_spec.h"
 #include "model/kernel/key_difference.h"
+#include "model/table/kernel_match.h"
 
 namespace wavetune {
 namespace {
@@ -70,6 +72,7 @@ TableSlot::TableSlot(TunerIdentity identity, const Options& options,
     : identity_(std::move(identity)),
       activation_(options.activation),
       prepares_on_demand_(options.prepares_on_demand),
+      manifest_(options.manifest),
       recorder_(options.recorder),
       log_(std::move(log)),
       cell_(std::make_shared<const TableState>(Counted(first))),
@@ -176,6 +179,14 @@ absl::Status TableSlot::CheckLocked(const OfferedTable& offered) const {
         "table ", ShortDigest(digest), " of kernel \"", table.kernel,
         "\" has other parameters or dimensions than the tuner, though the "
         "fingerprint is the same; the tuner keeps what it has"));
+  }
+  if (manifest_ != nullptr) {
+    if (const absl::Status legal = CheckChoices(*manifest_, table);
+        !legal.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("table ", ShortDigest(digest), ": ", legal.message(),
+                       "; the tuner keeps what it has"));
+    }
   }
   return StateOf(offered, identity_.specialisation).status();
 }

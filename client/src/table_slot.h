@@ -39,6 +39,8 @@
 
 namespace wavetune {
 
+struct KernelSpec;
+
 // What never changes about a tuner.
 struct TunerIdentity {
   std::string kernel;
@@ -80,6 +82,9 @@ class TableSlot {
     ActivationPolicy activation = ActivationPolicy::kAutomatic;
     std::vector<Configuration> prepared;
     bool prepares_on_demand = false;
+    // The kernel as the program launches it, which tables must be legal for
+    // (CheckChoices); nullptr: nobody says.
+    std::shared_ptr<const KernelSpec> manifest;
     RecorderSource recorder;  // Empty: nothing counts.
   };
   // How an offer that was not refused went.
@@ -114,8 +119,9 @@ class TableSlot {
   // Takes a table that a watch has brought: it takes over, or waits. Of the
   // table that decides, also a pinned one, takes whether it is stale. Errors,
   // each also in the log: FAILED_PRECONDITION for a pinned tuner, another
-  // kernel, fingerprint, silicon or environment, saying which; NOT_FOUND where
-  // the table lacks the specialisation.
+  // kernel, fingerprint, silicon or environment, saying which, and for answers
+  // that the manifest does not allow; NOT_FOUND where the table lacks the
+  // specialisation.
   absl::StatusOr<Outcome> Offer(const OfferedTable& offered);
 
   // Returns whether the table would be taken. Errors: as Offer; nothing is
@@ -166,6 +172,7 @@ class TableSlot {
   const TunerIdentity identity_;
   const ActivationPolicy activation_;
   const bool prepares_on_demand_;
+  const std::shared_ptr<const KernelSpec> manifest_;
   const RecorderSource recorder_;
   const std::shared_ptr<EventLog> log_;
   SnapshotCell<TableState> cell_;

@@ -12,11 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/device_implementation.h"
+#include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/launch_descriptor.h"
 
 namespace wavetune {
 namespace {
@@ -60,6 +63,29 @@ std::optional<Configuration> FirstForEveryProblem(const KernelSpec& spec) {
 bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
                 const DeviceFacts& device) {
   return HoldOn(ValuesOf(device), PredicatesFor(spec, device), configuration);
+}
+
+absl::Status CheckLimits(const KernelSpec& spec,
+                         const std::string& specialisation,
+                         const Configuration& configuration,
+                         const DeviceFacts& device) {
+  const Implementation* const implementation =
+      ImplementationFor(spec, device).implementation;
+  if (implementation == nullptr) return absl::OkStatus();
+  const LaunchDescriptor launch =
+      DescribeLaunch(spec, *implementation, specialisation, configuration);
+  const auto check = [](absl::string_view what, int64_t wanted,
+                        int64_t limit) -> absl::Status {
+    if (limit <= 0 || wanted <= limit) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it wants ", what, " ", wanted, ", the device allows ", limit));
+  };
+  RETURN_IF_ERROR(check("work items of a block:", launch.block_size.Total(),
+                        device.max_group_size));
+  if (!IsConstant(launch.shared_bytes)) return absl::OkStatus();
+  return check("bytes of shared memory:",
+               Evaluate(launch.shared_bytes, ProblemView(), configuration),
+               device.max_shared_memory_bytes);
 }
 
 absl::StatusOr<KernelSpec> SpecForDevice(const KernelSpec& spec,

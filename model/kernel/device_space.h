@@ -14,7 +14,9 @@
 #define WAVETUNE_MODEL_KERNEL_DEVICE_SPACE_H_
 
 #include <cstdint>
+#include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "model/kernel/device.h"
@@ -29,6 +31,16 @@ namespace wavetune {
 // space.
 bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
                 const DeviceFacts& device);
+
+// Returns OK where each launch of the configuration keeps the limits that the
+// device says it has: work items of a block, and dynamic shared memory where
+// that follows from the configuration alone. `spec` as the specialisation has
+// it, `configuration` in its space. Errors: INVALID_ARGUMENT with what is too
+// much.
+absl::Status CheckLimits(const KernelSpec& spec,
+                         const std::string& specialisation,
+                         const Configuration& configuration,
+                         const DeviceFacts& device);
 
 // Returns the kernel as `device` tunes it: the device's predicates, with its
 // facts put in, are further constraints, and the default is one that is meant

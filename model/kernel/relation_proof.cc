@@ -213,4 +213,31 @@ bool AlwaysHolds(const Relation& folded,
   return Proof(folded, dimensions).Run();
 }
 
+bool Implies(const Relation& known, const Relation& wanted) {
+  if (known == wanted) return true;
+  const auto is_number = [](const std::vector<Relation::Term>& terms) {
+    return terms.size() == 1 && terms[0].dimensions.empty();
+  };
+  if (known.op != wanted.op || known.left != wanted.left ||
+      !is_number(known.right) || !is_number(wanted.right)) {
+    return false;
+  }
+  const int64_t is = known.right[0].coefficient;
+  const int64_t asked = wanted.right[0].coefficient;
+  switch (known.op) {
+    case Relation::Operator::kLess:
+    case Relation::Operator::kLessOrEqual:
+      return is <= asked;
+    case Relation::Operator::kGreater:
+    case Relation::Operator::kGreaterOrEqual:
+      return is >= asked;
+    case Relation::Operator::kMultipleOf:
+      return asked > 0 && is % asked == 0;
+    case Relation::Operator::kEqual:
+    case Relation::Operator::kNotEqual:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace wavetune

@@ -1,4 +1,4 @@
-// Whether a relation holds whatever the problem.
+// Whether a relation holds whatever the problem, or wherever another does.
 //
 //   // n % 2 == 0 does not, 2 * n % 2 == 0 and m * n >= n do.
 //   AlwaysHolds(relation, spec.dimensions);
@@ -7,7 +7,7 @@
 // certain only: sides are subtracted and like terms added up first, so that a
 // dimension may stand in several of them.
 //
-// Thread safety: a pure function.
+// Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_RELATION_PROOF_H_
 #define WAVETUNE_MODEL_KERNEL_RELATION_PROOF_H_
 
@@ -30,6 +30,12 @@ namespace wavetune {
 // Cannot fail. Cost: 2^dimensions sums at most.
 bool AlwaysHolds(const Relation& folded,
                  const std::vector<Dimension>& dimensions);
+
+// Returns whether `wanted` holds wherever `known` does: where both are the
+// same, or compare the same sum in the same way with numbers of which `known`
+// has the stricter (n % 16 == 0 of n % 8 == 0). False where that is not plain.
+// Cannot fail.
+bool Implies(const Relation& known, const Relation& wanted);
 
 }  // namespace wavetune
 

@@ -23,4 +23,15 @@ std::vector<uint8_t> AddPredicates(const std::vector<Relation>& relations,
   return indices;
 }
 
+std::bitset<256> GroupMembers(const MacroGroup& group) {
+  std::bitset<256> members;
+  members.set(group.lead);
+  for (const GroupModel& model : group.models) {
+    for (const WaveSegment& segment : model.segments) {
+      for (const uint8_t member : segment.micro) members.set(member);
+    }
+  }
+  return members;
+}
+
 }  // namespace wavetune

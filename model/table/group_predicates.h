@@ -1,9 +1,11 @@
-// Predicates of a table: kept once for a sub-table, by index for each group.
+// Predicates of a table: kept once for a sub-table, by index for each group,
+// whose members all need them.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
 #define WAVETUNE_MODEL_TABLE_GROUP_PREDICATES_H_
 
+#include <bitset>
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +22,10 @@ namespace wavetune {
 std::vector<uint8_t> AddPredicates(const std::vector<Relation>& relations,
                                    const std::vector<Dimension>& dimensions,
                                    SubTable& sub);
+
+// Returns the portfolio indices that a group may answer: its lead and those of
+// its micro table. Cannot fail.
+std::bitset<256> GroupMembers(const MacroGroup& group);
 
 }  // namespace wavetune
 

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "model/kernel/fold.h"
 #include "model/table/coefficient_list.h"
+#include "model/table/group_predicates.h"
 #include "model/table/table_check_mapping.h"
 
 namespace wavetune {
@@ -282,16 +283,14 @@ class TableChecker {
     Require(group.models.size() == sub.row_regimes.size(),
             "not one row per row regime");
     CheckPredicatesOf(sub, group);
-    std::bitset<256> members;
-    members.set(group.lead);
     for (const GroupModel& model : group.models) {
       Require(model.segments.size() == sub.max_waves.size(),
               "not one segment per wave regime");
       for (const WaveSegment& segment : model.segments) {
         CheckSegment(sub, segment);
-        for (const uint8_t member : segment.micro) members.set(member);
       }
     }
+    const std::bitset<256> members = GroupMembers(group);
     for (size_t i = 0; i < sub.portfolio.size() && status_.ok(); ++i) {
       if (members[i]) CheckMember(sub, group, sub.portfolio[i]);
     }

@@ -12,6 +12,7 @@
 #include "model/kernel/device.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/triton_options.h"
+#include "model/table/kernel_match.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
 namespace wavetune {
@@ -29,15 +30,16 @@ absl::Status CheckTableIsOf(const KernelSpec& spec, const Table& table) {
   for (const Parameter& parameter : spec.parameters) {
     names.push_back(parameter.name);
   }
-  if (names == table.parameters && table.dimensions == spec.dimensions) {
-    return absl::OkStatus();
+  if (names != table.parameters || table.dimensions != spec.dimensions) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the table of kernel \"", table.kernel, "\" has parameters ",
+        absl::StrJoin(table.parameters, ", "), ", its manifest ",
+        absl::StrJoin(names, ", "),
+        ", or their dimensions differ: the table is of another version of the "
+        "kernel; reprofile it"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the table of kernel \"", table.kernel, "\" has parameters ",
-      absl::StrJoin(table.parameters, ", "), ", its manifest ",
-      absl::StrJoin(names, ", "),
-      ", or their dimensions differ: the table is of another version of the "
-      "kernel; reprofile it"));
+  const absl::Status legal = CheckChoices(spec, table);
+  return legal.ok() ? legal : absl::FailedPreconditionError(legal.message());
 }
 
 std::string CubinName(const std::string& specialisation, int portfolio_index) {
@@ -67,27 +69,20 @@ class ExportPlanner {
   ExportPlanner(const KernelSpec& spec, const Table& table)
       : spec_(spec), table_(table) {}
 
-  absl::Status AddAll(const SubTable& sub, LaunchFile& file) const {
+  void AddAll(const SubTable& sub, LaunchFile& file) const {
     bool has_default = false;
     for (size_t i = 0; i < sub.portfolio.size(); ++i) {
       const Configuration& configuration = sub.portfolio[i].configuration;
       has_default |= configuration == table_.default_configuration;
-      RETURN_IF_ERROR(Add(sub, configuration, static_cast<int>(i), file));
+      Add(sub, configuration, static_cast<int>(i), file);
     }
-    if (has_default) return absl::OkStatus();
-    return Add(sub, table_.default_configuration, -1, file);
+    if (!has_default) Add(sub, table_.default_configuration, -1, file);
   }
 
  private:
-  absl::Status Add(const SubTable& sub, const Configuration& configuration,
-                   int portfolio_index, LaunchFile& file) const {
+  void Add(const SubTable& sub, const Configuration& configuration,
+           int portfolio_index, LaunchFile& file) const {
     const KernelSpec& spec = spec_.Of(sub.specialisation);
-    if (const absl::Status fault = CheckConfiguration(spec, configuration);
-        !fault.ok()) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "the table's portfolio does not fit the kernel's manifest: ",
-          fault.message(), "; reprofile the kernel"));
-    }
     file.candidates.push_back(
         {.specialisation = sub.specialisation,
          .configuration = configuration,
@@ -96,7 +91,6 @@ class ExportPlanner {
          .cubin = CubinName(sub.specialisation, portfolio_index),
          .launch = DescribeLaunch(spec, *spec.ImplementationOf(kBackend),
                                   sub.specialisation, configuration)});
-    return absl::OkStatus();
   }
 
   const KernelSpec& spec_;
@@ -140,7 +134,7 @@ absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
     if (!specialisation.empty() && sub.specialisation != specialisation) {
       continue;
     }
-    RETURN_IF_ERROR(planner.AddAll(sub, file));
+    planner.AddAll(sub, file);
   }
   if (!file.candidates.empty()) return file;
   return absl::InvalidArgumentError(

@@ -194,6 +194,9 @@ TEST_F(ShippedTablesTest, ABadFileIsOneWarning) {
   Table edited = TableOf(KeyOn(device_), 10);
   edited.parameters[0] += "_old";
   WriteShipped("old.table", edited);
+  Table wider = TableOf(KeyOn(device_), 10);
+  wider.dimensions[0].max = kExpressionLimit;
+  WriteShipped("wider.table", wider);
   WriteShipped("open.table", TableOf(KeyOn(device_), 10));
   std::filesystem::permissions(folder_ / "kernels/copy/tables/open.table",
                                std::filesystem::perms(0666));
@@ -206,10 +209,11 @@ TEST_F(ShippedTablesTest, ABadFileIsOneWarning) {
           AllOf(HasSubstr("tables/bad.table"), HasSubstr("is no table")),
           AllOf(HasSubstr("foreign.table"), HasSubstr("of kernel other")),
           AllOf(HasSubstr("old.table"), HasSubstr("another version")),
-          AllOf(HasSubstr("open.table"), HasSubstr("can be written by"))));
+          AllOf(HasSubstr("open.table"), HasSubstr("can be written by")),
+          AllOf(HasSubstr("wider.table"), HasSubstr("the table answers n"))));
   kernels_.Reload();
   shipped_.Look();
-  EXPECT_THAT(warnings_, SizeIs(4));
+  EXPECT_THAT(warnings_, SizeIs(5));
   EXPECT_THAT(kernels_.Names(), ElementsAre("copy"));
   // Mended, it serves.
   std::filesystem::permissions(folder_ / "kernels/copy/tables/open.table",

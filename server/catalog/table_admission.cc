@@ -50,7 +50,7 @@ absl::StatusOr<TableRecord> TableAdmission::RecordOf(
     const Table& table, const ProfileKey& key) const {
   ASSIGN_OR_RETURN(const DeviceFacts device, DeviceOf(table));
   ASSIGN_OR_RETURN(const auto kernel, kernels_->Get(table.kernel, device));
-  RETURN_IF_ERROR(CheckChoices(kernel->spec, table));
+  RETURN_IF_ERROR(CheckChoices(kernel->spec, table, &device));
   TableRecord record{.key = key};
   ProfileKey measured = key;
   measured.environment_key = table.environment_key;
@@ -66,6 +66,15 @@ absl::StatusOr<TableRecord> TableAdmission::RecordOf(
   record.portfolio_size = LargestPortfolioOf(table);
   record.device_label = device.label;
   return record;
+}
+
+absl::Status TableAdmission::CheckAsKnown(const Table& table) const {
+  const absl::StatusOr<DeviceFacts> device = DeviceOf(table);
+  if (!device.ok()) return absl::OkStatus();
+  const auto kernel = kernels_->Get(table.kernel, *device);
+  if (!kernel.ok() || !IsComparable((*kernel)->spec, table))
+    return absl::OkStatus();
+  return CheckChoices((*kernel)->spec, table, &*device);
 }
 
 }  // namespace wavetune

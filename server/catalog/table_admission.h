@@ -45,6 +45,11 @@ class TableAdmission {
   absl::StatusOr<TableRecord> RecordOf(const Table& table,
                                        const ProfileKey& key) const;
 
+  // Returns OK where nothing that this node has speaks against the table's
+  // choices: for one that served here before. The kernel may be another one by
+  // now, or gone. Errors: as CheckChoices where they can be compared.
+  absl::Status CheckAsKnown(const Table& table) const;
+
  private:
   AgentDirectory* const devices_;
   KernelCatalog* const kernels_;

@@ -489,6 +489,20 @@ TEST_F(FleetTablesTest, APayloadThatIsNotWhatItsHeadSaysIsRefused) {
   expect_refused();
 }
 
+TEST_F(FleetTablesTest, ATableThatTheKernelHereCannotLaunchIsRefused) {
+  const auto a = Join("a", 1);
+  const KernelSpec& spec = **a->options_.kernels->Spec("copy");
+  Table table = FixedTable(spec, a->Key(), spec.default_configuration, 10);
+  table.dimensions[0].max = kExpressionLimit;
+  a->Promote("copy", table);
+  const auto b = Join("b", 0);
+  EXPECT_TRUE(
+      Eventually([&] { return b->fleet_->View().counts.refused_payload > 0; }));
+  EXPECT_EQ(b->Serving(), "");
+  EXPECT_THAT(b->fleet_->View().heads.at(0).behind,
+              HasSubstr("the table answers n"));
+}
+
 TEST_F(FleetTablesTest, OldPayloadsGoAndTheHeadsIsAlwaysThere) {
   const auto a = Join("a", 1);
   const auto b = Join("b", 2);

@@ -63,6 +63,12 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
                    options_.tables->Get(target.digest));
   RETURN_IF_ERROR(
       CheckMayServeAgain(*options_.samples, target, table.table->table()));
+  if (const absl::Status legal = admission_.CheckAsKnown(table.table->table());
+      !legal.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table ", ShortDigest(target.digest),
+                     " cannot serve again: ", legal.message()));
+  }
   ASSIGN_OR_RETURN(const TableCatalog::RolledBack result,
                    options_.tables->RollBack(target, by, request.reason(),
                                              options_.clock->NowUs()));

@@ -47,8 +47,8 @@ class TableAdmin {
 
   // Makes an earlier table serve again. Errors: as TableLookup::SiliconFor,
   // RollbackTarget and TableCatalog::RollBack; FAILED_PRECONDITION where the
-  // samples of its profile show one of its choices wrong; INVALID_ARGUMENT for
-  // too long a reason.
+  // samples of its profile show one of its choices wrong, or the kernel as it
+  // is here cannot launch one; INVALID_ARGUMENT for too long a reason.
   absl::Status RollBack(const v1::RollBackRequest& request,
                         const std::string& by, v1::RollBackResponse* response);
 

@@ -116,6 +116,28 @@ TEST_F(TableAdminTest, RefusesToRollBackToWhatItsSamplesShowWrong) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("must not serve again"));
 }
 
+TEST_F(TableAdminTest, RefusesToRollBackToWhatTheKernelHereCannotLaunch) {
+  Promote(device_, 10);
+  Promote(device_, 11);
+  v1::RollBackResponse response;
+  KernelSpec narrower = spec_;
+  narrower.default_configuration = {16, 32, 16, 1, 1};
+  narrower.constraints.emplace_back(
+      Expression::OfParameter(0), Relation::Operator::kNotEqual,
+      Expression::Constant(spec_.default_configuration[0]));
+  kernels_.Add(narrower);
+  const absl::Status status =
+      admin_.RollBack(RollBackRequest(), "1000", &response);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("cannot serve again"), HasSubstr("default")));
+  // Of another version of the kernel nothing is known.
+  KernelSpec edited = spec_;
+  edited.parameters[0].name += "_edited";
+  kernels_.Add(edited);
+  EXPECT_TRUE(admin_.RollBack(RollBackRequest(), "1000", &response).ok());
+}
+
 TEST_F(TableAdminTest, PinsSayWhoKeepsATableAndWhy) {
   Promote(device_, 10);
   v1::PinTableRequest pin;
@@ -345,6 +367,19 @@ TEST_F(TableAdminTest, ImportsNothingThatTheKernelHereCannotLaunch) {
   status = admin_.Import(ImportRequest(device_), "0", &response);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("does not declare"));
+  kernels_.Add(spec_);
+  v1::ImportTableRequest illegal = ImportRequest(device_);
+  Table table = *DecodeTable(illegal.payload());
+  table.sub_tables[0].portfolio[0].configuration = {64, 128, 16, 1, 4};
+  illegal.set_payload(*EncodeTable(table));
+  status = admin_.Import(illegal, "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("does not allow"));
+  table.sub_tables[0].portfolio[0].configuration = {16, 32, 16, 1, 4};
+  illegal.set_payload(*EncodeTable(table));
+  status = admin_.Import(illegal, "0", &response);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("k % 4 == 0"));
   v1::ImportTableRequest nonsense;
   nonsense.set_payload("nonsense");
   status = admin_.Import(nonsense, "0", &response);

@@ -76,7 +76,8 @@ struct TunerOptions {
   // with kAutomatic each new table takes over at once.
   bool prepares_on_demand = false;
   // The kernel's folder, or its manifest.textproto: tells what the default is
-  // where neither a daemon nor a table does.
+  // where neither a daemon nor a table does. A table that answers what it does
+  // not allow is refused.
   std::string manifest = "";
 };
 

@@ -170,7 +170,8 @@ typedef struct wavetune_tuner_options {
   const char* specialisation; /* Where the kernel has more than one. */
   const char* digest;         /* Hex; pins a table by its identity. */
   const char* manifest; /* The kernel's folder or manifest: tells the default
-                           where nobody else does. */
+                           where nobody else does; tables that answer what
+                           it does not allow are refused. */
   int32_t activation;   /* WAVETUNE_ACTIVATION_... */
   int32_t prepares_on_demand; /* Not 0: every configuration can be launched, so
                                  that with AUTOMATIC every table takes over. */
