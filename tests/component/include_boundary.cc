@@ -42,11 +42,12 @@ const Layer kBase = {
     "base",
     {"base/"},
     false,
-    // Files, sockets, signals and users of a Unix system, and
+    // Files, sockets, processes, signals and users of a Unix system, and
     // the logs of the two libraries that write their own.
     {"absl/", "openssl/", "fcntl.h", "sys/resource.h", "sys/socket.h",
-     "sys/stat.h", "sys/un.h", "grp.h", "poll.h", "pwd.h", "sched.h",
-     "signal.h", "unistd.h", "google/protobuf/stubs/", "grpc/support/",
+     "sys/stat.h", "sys/types.h", "sys/un.h", "sys/wait.h", "grp.h", "poll.h",
+     "pwd.h", "sched.h", "signal.h", "unistd.h", "google/protobuf/stubs/",
+     "grpc/support/",
      // Options of programs, and what systemd is told.
      "CLI/", "systemd/sd-daemon.h"}};
 const Layer kModel = {"model", {"model/", "base/"}, false, {"absl/"}};
