@@ -36,6 +36,25 @@ TEST_F(BenchCommandTest, PrintsTheSameAsJson) {
               1.41421, 1e-5);
 }
 
+TEST_F(BenchCommandTest, SaysWhatToDoWhereTheDefaultIsFaster) {
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("slower than the default")));
+  for (v1::MeasureResponse& measured : daemon_->measured) {
+    if (!measured.has_result()) continue;
+    v1::MeasuredProblem& result = *measured.mutable_result();
+    result.mutable_default_configuration()->set_latency_us(
+        0.9 * result.chosen().latency_us());
+  }
+  out_.str("");
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("slower than the default at 2 of 2: name "
+                                    "such problems in the manifest"));
+  EXPECT_THAT(out_.str(), HasSubstr("wavetune tables retire"));
+  out_.str("");
+  ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["summary"]["slower_than_default"], 2);
+}
+
 TEST_F(BenchCommandTest, SaysWhatABestIsWorthThatOtherRoundsPicked) {
   ASSERT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--exhaustive"}),
             kExitOk);

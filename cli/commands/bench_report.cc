@@ -18,6 +18,9 @@
 namespace wavetune::cli {
 namespace {
 
+// Below it a choice is slower than the default: 3 % is noise.
+constexpr double kSlower = 0.97;
+
 std::string LatencyOrDash(double us) {
   return us > 0 ? absl::StrFormat("%.2f", us) : "-";
 }
@@ -221,7 +224,10 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines) {
       summary.first_missing = line.first_missing;
     if (line.FractionOfBest() > 0) fractions.push_back(line.FractionOfBest());
     if (line.held_out_fraction > 0) held_out.push_back(line.held_out_fraction);
-    if (line.SpeedUp() > 0) speed_ups.push_back(line.SpeedUp());
+    if (line.SpeedUp() > 0) {
+      speed_ups.push_back(line.SpeedUp());
+      summary.slower_than_default += line.SpeedUp() < kSlower ? 1 : 0;
+    }
     if (line.best_us > 0 && line.default_us > 0)
       default_fractions.push_back(line.best_us / line.default_us);
     if (line.predicted_us > 0 && line.chosen_us > 0) {
@@ -285,6 +291,20 @@ std::string SummaryLine(const BenchSummary& summary) {
     absl::StrAppend(&text, "; the device was throttled at ", summary.throttled,
                     " of the shapes: let it cool and measure again");
   return text;
+}
+
+std::string AdviceOnDefault(const BenchSummary& summary) {
+  const int slower = summary.slower_than_default;
+  if (slower == 0 || (summary.speed_up_geomean >= 1 &&
+                      2 * slower <= summary.compared_with_default)) {
+    return "";
+  }
+  return absl::StrCat(
+      "slower than the default at ", slower, " of ",
+      summary.compared_with_default,
+      ": name such problems in the manifest (representative_problems) and "
+      "profile again; until then `wavetune tables retire "
+      "--although-it-serves` has the default decide");
 }
 
 std::string VendorBaselineLine(const VendorBaselineSummary& summary) {
@@ -358,6 +378,8 @@ void PrintBench(Output& out, const KernelSpec& spec,
   table.Print(out);
   const BenchSummary summary = Summarise(lines);
   out << "\n" << SummaryLine(summary) << "\n";
+  if (const std::string advice = AdviceOnDefault(summary); !advice.empty())
+    out << advice << "\n";
   for (const VendorBaselineSummary& baseline : summary.vendor_baselines)
     out << VendorBaselineLine(baseline) << "\n";
 }
@@ -410,6 +432,7 @@ Json BenchJson(const KernelSpec& spec, const std::vector<BenchLine>& lines) {
         {"default_fraction_geomean", summary.default_fraction_geomean},
         {"speed_up_over_default_geomean", summary.speed_up_geomean},
         {"speed_up_over_default_min", summary.speed_up_min},
+        {"slower_than_default", summary.slower_than_default},
         {"within_bound", summary.within_bound},
         {"peers", VendorBaselineSummariesJson(summary.vendor_baselines)},
         {"throttled", summary.throttled},

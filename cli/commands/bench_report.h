@@ -85,6 +85,9 @@ struct BenchSummary {
   double held_out_geomean = 0;
   double held_out_p5 = 0;
   double held_out_min = 0;
+  // Of those compared with the default: where the choice is more than 3 %
+  // slower.
+  int slower_than_default = 0;
   double speed_up_geomean = 0;
   double speed_up_min = 0;
   double default_fraction_geomean = 0;  // Best latency / default latency.
@@ -107,6 +110,10 @@ BenchSummary Summarise(const std::vector<BenchLine>& lines);
 
 // One sentence.
 std::string SummaryLine(const BenchSummary& summary);
+
+// What to do about a table that is slower than the default, as a whole or at
+// most of the problems; empty where it is not.
+std::string AdviceOnDefault(const BenchSummary& summary);
 
 // One sentence a library.
 std::string VendorBaselineLine(const VendorBaselineSummary& summary);

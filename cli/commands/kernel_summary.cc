@@ -17,6 +17,7 @@
 #include "model/kernel/edge_problems.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/ragged_neighbour.h"
 
 namespace wavetune::cli {
 namespace {
@@ -138,6 +139,27 @@ void PrintTileFills(Output& out, const std::vector<TileFill>& all) {
   }
 }
 
+// What is never timed, since nobody named such problems.
+std::vector<std::string> RemarksOnRoundExtents(const KernelSpec& spec) {
+  std::vector<std::string> remarks;
+  for (const RoundDimension& round : RoundDimensions(spec)) {
+    const std::string& name =
+        spec.dimensions[static_cast<size_t>(round.dimension)].name;
+    std::vector<std::string> parameters;
+    for (const int32_t parameter : round.parameters) {
+      parameters.push_back(
+          spec.parameters[static_cast<size_t>(parameter)].name);
+    }
+    remarks.push_back(absl::StrCat(
+        "every representative ", name, " is a multiple of every ",
+        parameters.empty() ? "tile" : absl::StrJoin(parameters, " * "),
+        ": what the kernel does beside whole tiles is timed by verification "
+        "alone; add problems as callers ask for them, for example with ",
+        name, " = ", round.ragged));
+  }
+  return remarks;
+}
+
 Json TileFillsJson(const std::vector<TileFill>& all) {
   Json json = Json::array();
   for (const TileFill& fill : all)
@@ -233,6 +255,7 @@ KernelSummary Summarise(const KernelSpec& spec,
       MapProblem(spec.MappingOf(sample.specialisation), sample.View(),
                  spec.default_configuration);
   summary.tile_fills = FindPoorTileFills(spec);
+  summary.round_extents = RemarksOnRoundExtents(spec);
   AddCosts(spec, summary);
   AddCorrectnessProblems(spec, summary);
   return summary;
@@ -256,6 +279,7 @@ Json ToJson(const KernelSummary& summary) {
               {"remarks", first["remarks"]},
               {"spaces", SpacesJson(summary)},
               {"tile_fill", TileFillsJson(summary.tile_fills)},
+              {"round_extents", summary.round_extents},
               {"profiling", CostsJson(summary)},
               {"default_configuration", summary.default_configuration},
               {"sample",
@@ -294,6 +318,8 @@ void PrintSummary(Output& out, const std::string& path,
       << " rows=" << at.rows << absl::StrFormat(" fill=%.3g", at.row_fill)
       << "\n";
   PrintTileFills(out, summary.tile_fills);
+  for (const std::string& remark : summary.round_extents)
+    out << "  remark           " << remark << "\n";
   PrintCosts(out, summary);
   PrintProblems(out, "  checked at       ", summary.declared_problems,
                 "declared");

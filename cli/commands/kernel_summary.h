@@ -46,6 +46,7 @@ struct KernelSummary {
   int64_t samples = 0;  // At most.
   std::vector<CompileCost> compiling;
   std::vector<TileFill> tile_fills;
+  std::vector<std::string> round_extents;  // Remarks: what is never timed.
   std::string default_configuration;
   std::string sample_problem;
   Coordinates sample_coordinates;  // Of the default at the sample problem.

@@ -93,6 +93,17 @@ TEST_F(KernelsCheckTest, KernelsCheckSaysWhereTilesAreNotFullButCountAsWhole) {
                         "seq_q itself, not whole tiles"));
 }
 
+TEST_F(KernelsCheckTest, KernelsCheckSaysWhichExtentsAreAllWholeTiles) {
+  const char* const folder = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
+  EXPECT_EQ(Run({"kernels", "check", folder}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("  remark           every representative n is a "
+                        "multiple of every BLOCK_N: what the kernel does "
+                        "beside whole tiles is timed by verification alone"));
+  EXPECT_EQ(Run({"kernels", "check", folder, "--json"}), kExitOk);
+  EXPECT_EQ(Output()["kernels"][0]["round_extents"].size(), 2u);  // n, k.
+}
+
 TEST_F(KernelsCheckTest, KernelsCheckSaysNothingOfTilesWhereWorkIsCounted) {
   for (const char* kernel : {"gelu", "attention_counted"}) {
     EXPECT_EQ(Run({"kernels", "check",

@@ -59,7 +59,8 @@ class CanaryTest : public ::testing::Test {
   static std::vector<CanaryPair> Plan(const CanaryLimits& limits = {}) {
     return PlanCanary(
         {.table = Before().table.get(), .before = Before().input.samples},
-        PlanVerification(Before().input, Before().table->table(), nullptr)
+        WithoutRagged(
+            PlanVerification(Before().input, Before().table->table(), nullptr))
             .items,
         limits);
   }

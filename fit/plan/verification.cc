@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "model/decide/compiled_table.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/ragged_neighbour.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune {
@@ -103,6 +105,95 @@ void AddItem(const Configuration& configuration, const Problem& problem,
   }
 }
 
+// How many ragged neighbours are measured beside `named` points: half as many,
+// and no more than take a twentieth of the profile's samples.
+size_t MostRagged(const ProfileInput& input, size_t named) {
+  constexpr size_t kItemsOfAPoint = 3;
+  constexpr size_t kShareOfSamples = 20;
+  return std::min(named / 2,
+                  input.samples.size() / kShareOfSamples / kItemsOfAPoint);
+}
+
+class PointPlanner {
+ public:
+  // Pointers may be nullptr.
+  PointPlanner(const ProfileInput& input, const CompiledTable& chosen,
+               const CompiledTable* incumbent)
+      : input_(input), chosen_(chosen), incumbent_(incumbent) {}
+
+  // Both return how many points they added.
+  size_t AddNamed(const SpecialisationState& s,
+                  const std::vector<size_t>& named) {
+    size_t added = 0;
+    for (const size_t p : named)
+      added += Add(s, s.representatives[p], s.weights[p], /*ragged=*/false);
+    return added;
+  }
+
+  // Together as heavy as the named ones that they are beside, as neighbours of
+  // a portfolio are (fit/models/neighbours.h), but none more than twice.
+  size_t AddRagged(const SpecialisationState& s,
+                   const std::vector<size_t>& named, size_t most) {
+    if (!s.representatives_given) return 0;
+    const size_t take = std::min(most, named.size());
+    size_t added = 0;
+    for (size_t i = 0; i < take; ++i) {
+      const size_t p = named[(2 * i + 1) * named.size() / (2 * take)];
+      const std::optional<Problem> ragged = RaggedNeighbour(
+          input_.spec->Of(s.name), s.representatives, s.representatives[p]);
+      if (!ragged) continue;
+      const double heavier = std::min(
+          2.0, static_cast<double>(named.size()) / static_cast<double>(take));
+      added += Add(s, *ragged, heavier * s.weights[p], /*ragged=*/true);
+    }
+    return added;
+  }
+
+  VerificationPlan TakePlan() { return std::move(plan_); }
+
+ private:
+  size_t Add(const SpecialisationState& s, const Problem& problem,
+             double weight, bool ragged) {
+    const auto measurable = [&](const Configuration& configuration) {
+      return IsMeasurable(*input_.spec, s, configuration, problem);
+    };
+    const auto same = [&problem](const VerificationPlan::Point& point) {
+      return point.problem == problem;
+    };
+    const Configuration& usual = input_.spec->default_configuration;
+    VerificationPlan::Point point{
+        .problem = problem, .weight = weight, .ragged = ragged};
+    point.chosen = ChoiceOf(chosen_, problem);
+    if (!measurable(point.chosen) ||
+        std::any_of(plan_.points.begin(), plan_.points.end(), same)) {
+      return 0;
+    }
+    // What cannot run any more cannot be lost to.
+    point.has_default = measurable(usual);
+    point.default_configuration = point.has_default ? usual : point.chosen;
+    point.has_incumbent = false;
+    point.incumbent = point.default_configuration;
+    if (incumbent_ != nullptr) {
+      const Configuration choice = ChoiceOf(*incumbent_, problem);
+      if (measurable(choice)) {
+        point.incumbent = choice;
+        point.has_incumbent = true;
+      }
+    }
+    for (const Configuration* c :
+         {&point.chosen, &point.incumbent, &point.default_configuration}) {
+      AddItem(*c, problem, plan_.items);
+    }
+    plan_.points.push_back(std::move(point));
+    return 1;
+  }
+
+  const ProfileInput& input_;
+  const CompiledTable& chosen_;
+  const CompiledTable* const incumbent_;
+  VerificationPlan plan_;
+};
+
 // One point's measurements; chosen is nullptr where any is missing.
 struct Trio {
   const Sample* chosen = nullptr;
@@ -155,11 +246,13 @@ double SpreadOf(const Sample& a, const Sample& b) {
 // is made once, by one daemon.
 struct Tally {
   size_t points = 0;
-  size_t with_incumbent = 0;  // Of them.
+  size_t ragged = 0;          // Of them.
+  size_t with_incumbent = 0;  // The same.
   size_t with_default = 0;
   // Of points that lost more than noise, and of those that gained: by weight.
   double lost = 0;
   double gained = 0;
+  double geomean_ragged = 1;  // Against the incumbent, of ragged points.
   // Of latency / the best at the point, less one: by weight.
   double lost_by_incumbent = 0;
   double lost_by_chosen = 0;
@@ -175,6 +268,8 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   double log_incumbent = 0;
   double standard_weight = 0;
   double log_default = 0;
+  double ragged_weight = 0;
+  double log_ragged = 0;
   for (const VerificationPlan::Point& point : plan.points) {
     const Trio trio = measurements.At(point);
     if (trio.chosen == nullptr || !(point.weight > 0)) continue;
@@ -190,6 +285,11 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
         point.weight * (trio.chosen->latency_us / best_us - 1);
     log_incumbent += point.weight * std::log(against_incumbent);
     tally.with_incumbent += point.has_incumbent;
+    if (point.ragged) {
+      ++tally.ragged;
+      ragged_weight += point.weight;
+      log_ragged += point.weight * std::log(against_incumbent);
+    }
     if (point.has_default) {
       ++tally.with_default;
       standard_weight += point.weight;
@@ -217,6 +317,8 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   if (tally.with_default > 0) {
     tally.verdict.geomean_vs_default = std::exp(log_default / standard_weight);
   }
+  if (tally.ragged > 0)
+    tally.geomean_ragged = std::exp(log_ragged / ragged_weight);
   return tally;
 }
 
@@ -240,6 +342,11 @@ std::string Figures(const Tally& tally) {
                 "%s over %d points (geometric mean), worst point %.3f",
                 absl::StrJoin(compared, " and "), tally.points,
                 tally.verdict.worst_vs_incumbent);
+  if (tally.ragged > 0 && !compared.empty()) {
+    absl::StrAppendFormat(
+        &text, ", %.3f at the %d ragged neighbours of named problems",
+        tally.geomean_ragged, tally.ragged);
+  }
   if (tally.with_default == 0) {
     absl::StrAppend(&text,
                     "; the default cannot be measured, so that nothing is "
@@ -252,49 +359,37 @@ std::string Figures(const Tally& tally) {
 
 VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
                                   const Table* incumbent, int max_points) {
-  VerificationPlan plan;
   const absl::StatusOr<ProfileState> state = MakeProfileState(input);
   const auto compiled = Compile(table);
-  if (!state.ok() || compiled == nullptr || max_points < 1) return plan;
+  if (!state.ok() || compiled == nullptr || max_points < 1) return {};
   const auto serving = incumbent == nullptr ? nullptr : Compile(*incumbent);
-  const CompiledTable* const comparable = Comparable(serving.get(), table);
-  const Configuration& default_configuration =
-      input.spec->default_configuration;
-  size_t left = static_cast<size_t>(max_points);
+  PointPlanner planner(input, *compiled, Comparable(serving.get(), table));
+  auto left = static_cast<size_t>(max_points);
+  size_t ragged_left = MostRagged(input, left);
   size_t specialisations = state->specialisations.size();
   for (const SpecialisationState& s : state->specialisations) {
-    const size_t share = (left + specialisations - 1) / specialisations;
+    const auto share = [&](size_t of) {
+      return (of + specialisations - 1) / specialisations;
+    };
+    const std::vector<size_t> named = Preferred(input, s, share(left));
+    left -= planner.AddNamed(s, named);
+    ragged_left -= planner.AddRagged(s, named, share(ragged_left));
     --specialisations;
-    for (const size_t p : Preferred(input, s, share)) {
-      const Problem& problem = s.representatives[p];
-      const auto measurable = [&](const Configuration& configuration) {
-        return IsMeasurable(*input.spec, s, configuration, problem);
-      };
-      VerificationPlan::Point point{.problem = problem, .weight = s.weights[p]};
-      point.chosen = ChoiceOf(*compiled, problem);
-      if (!measurable(point.chosen)) continue;
-      // What cannot run any more cannot be lost to.
-      point.has_default = measurable(default_configuration);
-      point.default_configuration =
-          point.has_default ? default_configuration : point.chosen;
-      point.has_incumbent = false;
-      point.incumbent = point.default_configuration;
-      if (comparable != nullptr) {
-        const Configuration choice = ChoiceOf(*comparable, problem);
-        if (measurable(choice)) {
-          point.incumbent = choice;
-          point.has_incumbent = true;
-        }
-      }
-      for (const Configuration* c :
-           {&point.chosen, &point.incumbent, &point.default_configuration}) {
-        AddItem(*c, problem, plan.items);
-      }
-      plan.points.push_back(std::move(point));
-      --left;
-    }
   }
-  return plan;
+  return planner.TakePlan();
+}
+
+VerificationPlan WithoutRagged(const VerificationPlan& plan) {
+  VerificationPlan named{.incumbent_is_stale = plan.incumbent_is_stale};
+  for (const VerificationPlan::Point& point : plan.points) {
+    if (point.ragged) continue;
+    for (const Configuration* c :
+         {&point.chosen, &point.incumbent, &point.default_configuration}) {
+      AddItem(*c, point.problem, named.items);
+    }
+    named.points.push_back(point);
+  }
+  return named;
 }
 
 Verdict JudgeVerification(const VerificationPlan& plan,
@@ -302,12 +397,17 @@ Verdict JudgeVerification(const VerificationPlan& plan,
   const Measurements measurements(plan, measured);
   const Tally tally = TallyUp(plan, measurements);
   Verdict verdict = tally.verdict;
-  if (tally.points == 0 || 2 * tally.points < plan.points.size()) {
+  // A recording has no ragged ones.
+  const auto named = static_cast<size_t>(
+      std::count_if(plan.points.begin(), plan.points.end(),
+                    [](const auto& point) { return !point.ragged; }));
+  const size_t measured_named = tally.points - tally.ragged;
+  if (measured_named == 0 || 2 * measured_named < named) {
     verdict.judged = false;
     verdict.reason = absl::StrFormat(
         "refused: only %d of %d verification points were measured; at least "
         "half are needed",
-        tally.points, plan.points.size());
+        measured_named, named);
     if (measurements.throttled() > 0) {
       absl::StrAppendFormat(
           &verdict.reason,
@@ -329,7 +429,7 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     verdict.reason = absl::StrCat(
         "refused: ",
         tally.far_too_slow
-            ? "a point loses more than 15 %: "
+            ? "a point loses more than 15 % and three times its spread: "
             : "points that lose more than 3 % and three times their spread "
               "lose together more than a fifth of what the others gain: ",
         figures);

@@ -30,6 +30,8 @@ struct VerificationPlan {
     // The default stands in `default_configuration`; false where it cannot be
     // measured (it does not compile, is wrong, ...): then the chosen one does.
     bool has_default = true;
+    // A neighbour of a named problem (model/kernel/ragged_neighbour.h).
+    bool ragged = false;
   };
   std::vector<Point> points;
   std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
@@ -40,10 +42,15 @@ struct VerificationPlan {
 };
 
 // Chooses at most `max_points` representative problems that no sample of the
-// fit has measured (falls back to the least measured). `incumbent` may be
-// nullptr. Cannot fail.
+// fit has measured (falls back to the least measured), and ragged neighbours of
+// half of them, as long as these take at most a twentieth of the profile's
+// samples. `incumbent` may be nullptr. Cannot fail.
 VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
                                   const Table* incumbent, int max_points = 12);
+
+// Returns the plan with named problems alone, for who has few measurements to
+// spend. Cannot fail.
+VerificationPlan WithoutRagged(const VerificationPlan& plan);
 
 struct Verdict {
   bool promote = false;
@@ -74,7 +81,7 @@ struct Verdict {
 // table is 0.5 % faster: a new choice costs serving processes a compilation
 // (docs/decisions/0035).
 // `measured` answers plan.items in order; missing measurements (latency <= 0)
-// and throttled ones leave their points out; too few points left refuse.
+// and throttled ones leave their points out; too few named points left refuse.
 // Cannot fail.
 Verdict JudgeVerification(const VerificationPlan& plan,
                           const std::vector<Sample>& measured);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "fit/build/fit_table.h"
@@ -138,7 +139,33 @@ TEST_F(JudgeTest, RefusesAPointThatLosesMuchWhateverTheOthersGain) {
   for (int i = 0; i < 9; ++i) AddPoint(20, 100, 100);
   AddPoint(120, 100, 100);
   EXPECT_FALSE(Judge().promote);
-  EXPECT_THAT(Judge().reason, HasSubstr("a point loses more than 15 %"));
+  EXPECT_THAT(Judge().reason,
+              HasSubstr("a point loses more than 15 % and three times"));
+}
+
+TEST_F(JudgeTest, RefusesWhatIsSlowerBesideWhatTheManifestNames) {
+  for (int i = 0; i < 6; ++i) AddPoint(83, 100, 100);
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+  for (int i = 0; i < 6; ++i) AddPoint(110, 100, 100);
+  for (size_t i = 6; i < 12; ++i) plan_.points[i].ragged = true;
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason,
+              HasSubstr("0.909 at the 6 ragged neighbours of named problems"));
+}
+
+TEST_F(JudgeTest, RaggedNeighboursThatARecordingDoesNotHaveAreNotMissed) {
+  AddPoint(90, 100, 100);
+  AddPoint(90, 100, 100);
+  for (int i = 0; i < 3; ++i) {
+    AddPoint(0, 0, 0);
+    plan_.points.back().ragged = true;
+  }
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+  measured_[0].latency_us = 0;
+  EXPECT_TRUE(Judge().promote);
+  measured_[3].latency_us = 0;
+  EXPECT_FALSE(Judge().judged);
+  EXPECT_THAT(Judge().reason, HasSubstr("only 0 of 2"));
 }
 
 TEST_F(JudgeTest, ALossWithinThreeSpreadsIsNoise) {
@@ -208,10 +235,39 @@ class PlanVerificationTest : public ::testing::Test {
         input_(Profile(device_, device_.Input())),
         table_(FitTable(input_).value().table) {}
 
+  static size_t NamedOf(const VerificationPlan& plan) {
+    return static_cast<size_t>(
+        std::count_if(plan.points.begin(), plan.points.end(),
+                      [](const auto& point) { return !point.ragged; }));
+  }
+
   const SyntheticDevice device_;
   ProfileInput input_;
   Table table_;
 };
+
+TEST_F(PlanVerificationTest, AsksRaggedNeighboursOfNamedProblems) {
+  const VerificationPlan plan = PlanVerification(input_, table_, nullptr);
+  double named = 0;
+  double ragged = 0;
+  for (const VerificationPlan::Point& point : plan.points) {
+    (point.ragged ? ragged : named) += point.weight;
+    if (!point.ragged) continue;
+    EXPECT_TRUE(point.has_default);
+    EXPECT_EQ(point.problem.extents[1] % 2, 1);  // n: no multiple of a tile.
+  }
+  EXPECT_GT(ragged, 0);
+  EXPECT_LE(ragged, named * (1 + 1e-9));
+}
+
+TEST_F(PlanVerificationTest, RaggedNeighboursTakeATwentiethOfTheSamplesAtMost) {
+  const size_t most = input_.samples.size() / 20;
+  const VerificationPlan plan = PlanVerification(input_, table_, &table_);
+  EXPECT_LE(3 * (plan.points.size() - NamedOf(plan)), most);
+  input_.samples.resize(59);
+  const VerificationPlan few = PlanVerification(input_, table_, &table_);
+  EXPECT_EQ(few.points.size(), NamedOf(few));
+}
 
 TEST_F(PlanVerificationTest, FallsBackToTheLeastMeasuredProblems) {
   for (const WeightedProblem& asked : device_.spec().representative_problems) {
@@ -219,8 +275,8 @@ TEST_F(PlanVerificationTest, FallsBackToTheLeastMeasuredProblems) {
         device_.Measure({device_.spec().default_configuration, asked.problem}));
   }
   const VerificationPlan plan = PlanVerification(input_, table_, nullptr);
-  EXPECT_EQ(plan.points.size(), 3u);  // All that the kernel has.
-  EXPECT_EQ(PlanVerification(input_, table_, nullptr, 2).points.size(), 2u);
+  EXPECT_EQ(NamedOf(plan), 3u);  // All that the kernel has.
+  EXPECT_EQ(NamedOf(PlanVerification(input_, table_, nullptr, 2)), 2u);
   EXPECT_TRUE(PlanVerification(input_, table_, nullptr, 0).points.empty());
 }
 
@@ -252,7 +308,7 @@ TEST_F(PlanVerificationTest, WithoutADefaultThatCompiledThereIsStillAPlan) {
   }
   const Table table = FitTable(input_).value().table;
   const VerificationPlan plan = PlanVerification(input_, table, nullptr);
-  EXPECT_EQ(plan.points.size(), 3u);
+  EXPECT_EQ(NamedOf(plan), 3u);
   for (const auto& point : plan.points) {
     EXPECT_EQ(point.default_configuration, point.chosen);
   }

@@ -31,9 +31,9 @@ bool IsComparable(const KernelSpec& spec, const Table& table);
 // are not looked at.
 //
 // Errors: INVALID_ARGUMENT with the first choice that is wrong, why, and what
-// to do. `table` passes CheckTable. Cost: a few milliseconds for the largest
-// tables that are fitted; what a payload can hold at most, and so never more
-// than 2^16 candidates and members of groups.
+// to do. `table` passes CheckTable. Cost: a millisecond for the largest tables
+// that are fitted; bounded by what a payload holds, 2^16 candidates and members
+// of groups at most.
 absl::Status CheckChoices(const KernelSpec& spec, const Table& table,
                           const DeviceFacts* device = nullptr);
 

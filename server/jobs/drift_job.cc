@@ -318,10 +318,11 @@ DriftJob::Plan DriftJob::MakePlan() const {
   Plan plan;
   ProfileInput input = input_;
   input.samples = before_;
-  plan.verification = services_.profiling.plan_verification(
+  // Pairs of before are worth more than what was not measured before.
+  plan.verification = WithoutRagged(services_.profiling.plan_verification(
       input, incumbent_.comparable()->table(),
       against_.comparable() == nullptr ? nullptr
-                                       : &against_.comparable()->table());
+                                       : &against_.comparable()->table()));
   // As good as what it replaces is good enough.
   plan.verification.incumbent_is_stale = true;
   const CanaryInput known{.table = incumbent_.comparable(), .before = before_};
