@@ -1,21 +1,27 @@
 #include "tests/lib/table_node.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "base/clock.h"
-#include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "grpcpp/server_posix.h"
 #include "model/table/table_codec.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/table_catalog.h"
 #include "server/jobs/fake_measurement_executor.h"
+#include "server/rpc/connection_acceptor.h"
+#include "server/rpc/frame_relay.h"
 #include "server/rpc/services.h"
 #include "server/rpc/table_handler.h"
+#include "server/rpc/unix_socket.h"
 #include "server/store/rocksdb_store.h"
 
 namespace wavetune::testing {
 namespace {
+
+constexpr size_t kMostConnections = 100000;
 
 void Ignore(const std::string&) {}
 
@@ -52,30 +58,50 @@ struct TableNode::Parts {
   TableHandler handler;
   StreamSet streams;
   Services services;
+  // As in a daemon: who connects is accepted, and a relay reads what they say.
+  std::unique_ptr<FrameRelay> relay;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<ConnectionAcceptor> acceptor;
 };
 
 TableNode::TableNode(const std::string& folder,
                      const std::vector<grpc::Service*>& others)
     : folder_(folder), parts_(std::make_unique<Parts>(folder)) {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
   for (const auto& service : parts_->services) {
     builder.RegisterService(service.get());
   }
   for (grpc::Service* service : others) builder.RegisterService(service);
   parts_->server = builder.BuildAndStart();
+  parts_->relay =
+      FrameRelay::Start(
+          {.serve = [server = parts_->server.get()](
+                        int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
+           .warn = [](const auto&, const auto&) {}})
+          .value();
+  parts_->acceptor =
+      ConnectionAcceptor::Start(
+          ListeningSocket::Listen(socket_path(), 0600).value(),
+          {.bounds = {kMostConnections, kMostConnections},
+           .serve =
+               [relay = parts_->relay.get()](AcceptedConnection connection) {
+                 relay->Add(std::move(connection));
+               },
+           .warn = [](const auto&, const auto&) {},
+           .give_up = Ignore})
+          .value();
 }
 
 TableNode::~TableNode() {
   parts_->streams.EndAll(
       grpc::Status(grpc::StatusCode::UNAVAILABLE, "the node ends"));
+  parts_->acceptor->Stop();
   parts_->server->Shutdown();
 }
 
-std::string TableNode::endpoint() const {
-  return "unix:" + folder_ + "/reader.sock";
-}
+std::string TableNode::socket_path() const { return folder_ + "/reader.sock"; }
+
+std::string TableNode::endpoint() const { return "unix:" + socket_path(); }
 
 std::string TableNode::Promote(const Table& table) {
   return PromoteIn(parts_->catalog, table);

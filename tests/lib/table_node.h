@@ -44,6 +44,9 @@ class TableNode {
 
  private:
   struct Parts;
+
+  std::string socket_path() const;
+
   const std::string folder_;
   std::unique_ptr<Parts> parts_;
 };
