@@ -234,7 +234,9 @@ class TableCatalog {
       std::vector<TableRecord>)>;
   absl::StatusOr<std::vector<TableRecord>> RetireByDigest(
       absl::string_view digest, const std::string& by, const std::string& why,
-      const Which& which = [](std::vector<TableRecord> all) { return all; });
+      const Which& which = [](const std::vector<TableRecord>& all) {
+        return all;
+      });
 
   // Tells watchers that a table became stale, or current again where `reason`
   // is empty. Not among the changes that a late watcher catches up with: it is

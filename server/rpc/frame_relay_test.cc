@@ -26,9 +26,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string kPing("\0\0\x8\6\0\0\0\0\0"
-                        "12345678",
-                        17);
+const std::string kPing(
+    "\0\0\x8\6\0\0\0\0\0"
+    "12345678",
+    17);
 const std::string kSettings("\0\0\0\4\0\0\0\0\0", 9);
 
 class FrameRelayTest : public ::testing::Test {
@@ -74,9 +75,8 @@ class FrameRelayTest : public ::testing::Test {
       pollfd readable{.fd = fd.get(), .events = POLLIN, .revents = 0};
       if (::poll(&readable, 1, 60'000) != 1) return all + " (nothing comes)";
       std::array<char, 4096> bytes{};
-      const ssize_t got =
-          ::recv(fd.get(), bytes.data(),
-                 std::min(bytes.size(), size - all.size()), 0);
+      const ssize_t got = ::recv(fd.get(), bytes.data(),
+                                 std::min(bytes.size(), size - all.size()), 0);
       if (got <= 0) return all + " (the end)";
       all.append(bytes.data(), static_cast<size_t>(got));
     }
@@ -179,8 +179,8 @@ TEST_F(FrameRelayTest, NothingIsReadFromWhoDoesNotRead) {
 }
 
 TEST_F(FrameRelayTest, WhoBreaksTheRulesIsToldAndLogged) {
-  Say(peer_, std::string(NGHTTP2_CLIENT_MAGIC) +
-                 std::string("\0\0\0\5\0\0\0\0\1", 9));
+  Say(peer_,
+      std::string(NGHTTP2_CLIENT_MAGIC) + std::string("\0\0\0\5\0\0\0\0\1", 9));
   EXPECT_THAT(Read(peer_, 1000), HasSubstr("PUSH_PROMISE of a client"));
   EXPECT_EQ(Read(server_, 100), " (the end)");
   EXPECT_TRUE(PlaceIsFree());

@@ -17,8 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 CertificateNames NamesOf(const std::string& pem) {
-  const BioPtr reads(
-      BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const BioPtr reads(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   const CertificatePtr certificate(
       PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr));
   return NamesIn(certificate.get());

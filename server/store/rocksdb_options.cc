@@ -38,7 +38,8 @@ class LogAdapter : public rocksdb::Logger {
   static void Write(LogLevel level, const char* format, va_list arguments) {
     char text[1024];
     std::vsnprintf(text, sizeof text, format, arguments);
-    // A file without an ID to compare is no fault: checksums say if it is whole.
+    // A file without an ID to compare is no fault: checksums say if it is
+    // whole.
     if (absl::StrContains(text, "opened without unique ID")) return;
     Log(level, "rocksdb", text);
   }

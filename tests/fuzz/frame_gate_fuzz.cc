@@ -50,8 +50,7 @@ void LookAt(uint8_t type, uint32_t stream, absl::string_view payload,
   switch (type) {
     case NGHTTP2_HEADERS:
       Require(begun->empty() || stream > *begun->rbegin(), "order of streams");
-      Require(absl::StartsWith(payload, "\x83\x86\x04") &&
-                  payload.size() < 512,
+      Require(absl::StartsWith(payload, "\x83\x86\x04") && payload.size() < 512,
               "a block of another form");
       begun->insert(stream);
       break;

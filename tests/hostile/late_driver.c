@@ -1,8 +1,11 @@
-// A CUDA driver, NVML, and the list of OpenCL's platforms of a machine that is not ready yet: one library under three names.
+// A CUDA driver, NVML, and the list of OpenCL's platforms of a machine that is
+// not ready yet: one library under three names.
 //
-// What the calls answer stands in the file $LATE_DRIVER, a key and a number a line, and is read with each call:
-//   cuInit, cuDeviceGetCount, cuDeviceGet1 (of GPU 1 alone), nvmlInit, nvml (of all others), clGetPlatformIDs: codes
-//   gpus: how many there are; twins: 1 where all have one UUID
+// What the calls answer stands in the file $LATE_DRIVER, a key and a number a
+// line, and is read with each call:
+//   cuInit, cuDeviceGetCount, cuDeviceGet1 (of GPU 1 alone), nvmlInit, nvml (of
+//   all others), clGetPlatformIDs: codes gpus: how many there are; twins: 1
+//   where all have one UUID
 // What is not there is 0, of gpus 1. Nothing can be launched.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +54,9 @@ int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   memset(uuid, Answer("twins", 0) ? 0 : 0x10 + device, 16);
   return 0;
 }
-int cuDeviceGetUuid(unsigned char* uuid, int device) { return cuDeviceGetUuid_v2(uuid, device); }
+int cuDeviceGetUuid(unsigned char* uuid, int device) {
+  return cuDeviceGetUuid_v2(uuid, device);
+}
 int cuDeviceTotalMem_v2(size_t* bytes, int device) {
   (void)device;
   *bytes = 84987740160;  // Less than NVML's: another class of device.
@@ -152,13 +157,15 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
   percent[0] = percent[1] = 0;
   return Nvml();
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* processes) {
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count,
+                                            void* processes) {
   (void)device;
   (void)processes;
   *count = 0;
   return Nvml();
 }
-int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* reasons) {
+int nvmlDeviceGetCurrentClocksEventReasons(void* device,
+                                           unsigned long long* reasons) {
   (void)device;
   *reasons = 0;
   return Nvml();
@@ -167,7 +174,8 @@ int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* rea
 // ---- OpenCL, where it is preloaded
 
 int clGetPlatformIDs(unsigned room, void** platforms, unsigned* count) {
-  int (*real)(unsigned, void**, unsigned*) = (int (*)(unsigned, void**, unsigned*))dlsym(RTLD_NEXT, "clGetPlatformIDs");
+  int (*real)(unsigned, void**, unsigned*) = (int (*)(
+      unsigned, void**, unsigned*))dlsym(RTLD_NEXT, "clGetPlatformIDs");
   const int code = (int)Answer("clGetPlatformIDs", 0);
   return code != 0 || real == NULL ? code : real(room, platforms, count);
 }
