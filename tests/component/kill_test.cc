@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kKills = 20;
+constexpr int kKills = 10;
 
 // What the daemon said is stored.
 struct Acknowledged {
