@@ -1,10 +1,14 @@
 #include "fit/plan/recording_plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "base/status_macros.h"
 #include "fit/models/profile_state.h"
+#include "model/kernel/kernel_space.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/kernel/ragged_neighbour.h"
 
 namespace wavetune {
 namespace {
@@ -17,9 +21,29 @@ void SortByProblem(std::vector<MeasureItem>& items) {
             });
 }
 
+// What verification may ask beside the representative problems.
+std::vector<Problem> RaggedOf(const KernelSpec& spec,
+                              const SpecialisationState& s) {
+  std::vector<Problem> ragged;
+  if (!s.representatives_given) return ragged;
+  for (const Problem& named : s.representatives) {
+    const std::optional<Problem> problem =
+        RaggedNeighbour(spec.Of(s.name), s.representatives, named);
+    if (problem) ragged.push_back(*problem);
+  }
+  std::sort(ragged.begin(), ragged.end());
+  ragged.erase(std::unique(ragged.begin(), ragged.end()), ragged.end());
+  std::erase_if(ragged, [&s](const Problem& problem) {
+    return std::find(s.representatives.begin(), s.representatives.end(),
+                     problem) != s.representatives.end();
+  });
+  return ragged;
+}
+
 void AddCandidate(const KernelSpec& spec,
                   const SpecialisationState& specialisation,
-                  const CandidateState& candidate, size_t count,
+                  const CandidateState& candidate,
+                  const std::vector<Problem>& ragged, size_t count,
                   RecordingPlan& plan) {
   const Configuration& configuration = candidate.candidate->configuration;
   const std::vector<Problem> anchors =
@@ -35,6 +59,12 @@ void AddCandidate(const KernelSpec& spec,
     }
     plan.representatives.push_back({configuration, problem});
   }
+  for (const Problem& problem : ragged) {
+    if (IsLegal(spec.Of(specialisation.name), configuration, problem.View()) &&
+        std::find(anchors.begin(), anchors.end(), problem) == anchors.end()) {
+      plan.representatives.push_back({configuration, problem});
+    }
+  }
 }
 
 }  // namespace
@@ -47,8 +77,9 @@ absl::StatusOr<RecordingPlan> PlanRecording(const ProfileInput& input,
   const size_t count = std::max(anchors_per_candidate, kMaxAnchors);
   RecordingPlan plan;
   for (const SpecialisationState& s : state.specialisations) {
+    const std::vector<Problem> ragged = RaggedOf(*input.spec, s);
     for (const CandidateState& candidate : s.candidates) {
-      AddCandidate(*input.spec, s, candidate, count, plan);
+      AddCandidate(*input.spec, s, candidate, ragged, count, plan);
     }
   }
   SortByProblem(plan.anchors);
