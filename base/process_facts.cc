@@ -22,7 +22,6 @@ constexpr size_t kUserTicks = 14;
 constexpr size_t kKernelTicks = 15;
 constexpr size_t kStartTicks = 22;
 constexpr size_t kVirtualBytes = 23;
-constexpr size_t kResidentPages = 24;
 
 std::string ReadAll(const char* path) {
   std::ifstream file(path);
@@ -51,13 +50,21 @@ int64_t CountDescriptors() {
 
 }  // namespace
 
+int64_t ReadResidentBytes() {
+  std::istringstream pages(ReadAll("/proc/self/statm"));
+  int64_t all = 0;
+  int64_t resident = 0;
+  pages >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
 ProcessFacts ReadProcessFacts() {
   ProcessFacts facts;
   const std::string stat = ReadAll("/proc/self/stat");
   const size_t name_end = stat.rfind(')');
   if (name_end != std::string::npos) {
     std::istringstream words(stat.substr(name_end + 1));
-    std::array<double, kResidentPages + 1> fields{};
+    std::array<double, kVirtualBytes + 1> fields{};
     std::string state;
     words >> state;
     for (size_t i = kFirstField + 1; i < fields.size(); ++i) words >> fields[i];
@@ -65,9 +72,8 @@ ProcessFacts ReadProcessFacts() {
     facts.cpu_s = (fields[kUserTicks] + fields[kKernelTicks]) / ticks;
     facts.started_at_s = BootTime() + fields[kStartTicks] / ticks;
     facts.virtual_bytes = static_cast<int64_t>(fields[kVirtualBytes]);
-    facts.resident_bytes =
-        static_cast<int64_t>(fields[kResidentPages]) * ::sysconf(_SC_PAGESIZE);
   }
+  facts.resident_bytes = ReadResidentBytes();
   facts.open_descriptors = CountDescriptors();
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0)

@@ -22,6 +22,9 @@ struct ProcessFacts {
 // Cannot fail: what cannot be read is 0. Cost: a look at each open descriptor.
 ProcessFacts ReadProcessFacts();
 
+// The first of them alone, at a cost that no number of descriptors raises.
+int64_t ReadResidentBytes();
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_BASE_PROCESS_FACTS_H_

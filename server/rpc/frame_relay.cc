@@ -105,6 +105,7 @@ struct FrameRelay::Connection {
   Outbox to_peer;
   Outbox to_server;
   bool server_ended = false;
+  bool peer_left = false;
   Time until = Time::max();  // When it is ended, come what may.
 };
 
@@ -198,8 +199,10 @@ void FrameRelay::Run() {
       const uint64_t id = event.data.u64 / 2;
       if (event.data.u64 == kWakeTag) continue;
       turn.insert(id);
-      if (event.data.u64 == ServerTag(id) && (event.events & EPOLLHUP) != 0) {
-        SayFarewell(id, now);
+      if (event.data.u64 == ServerTag(id)) {
+        if ((event.events & EPOLLHUP) != 0) SayFarewell(id, now);
+      } else if ((event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        NotePeerLeft(id);
       }
     }
     TakeAdded(now);
@@ -386,8 +389,15 @@ void FrameRelay::SayFarewell(uint64_t id, Time now) {
       std::min<Time>(it->second->until, now + options_.farewell);
 }
 
+void FrameRelay::NotePeerLeft(uint64_t id) {
+  const auto it = connections_.find(id);
+  if (it != connections_.end()) it->second->peer_left = true;
+}
+
 bool FrameRelay::FromPeer(Connection* connection, Time now, bool* moved) {
   if (connection->share->Overdrawn(now)) {
+    // What a peer wrote before it left is not worth its place until then.
+    if (connection->peer_left) return false;
     waiting_.insert(connection->id);
     return true;
   }

@@ -95,6 +95,7 @@ class FrameRelay {
   bool FromPeer(Connection* connection, Time now, bool* moved);
   bool FromServer(Connection* connection, bool* moved);
   void SayFarewell(uint64_t id, Time now);
+  void NotePeerLeft(uint64_t id);
   void End(uint64_t id);
   void LookAtTimes(Time now);
   bool Watch(int fd, uint64_t tag);

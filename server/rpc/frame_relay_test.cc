@@ -178,6 +178,43 @@ TEST_F(FrameRelayTest, NothingIsReadFromWhoDoesNotRead) {
   server.join();
 }
 
+TEST_F(FrameRelayTest, WhoLeavesInDebtKeepsNoPlace) {
+  ASSERT_EQ(::fcntl(peer_.get(), F_SETFL, O_NONBLOCK), 0);
+  Say(peer_, NGHTTP2_CLIENT_MAGIC);
+  size_t received = 0;
+  std::thread server([&] {
+    std::array<char, 4096> bytes{};
+    for (;;) {
+      pollfd readable{.fd = server_.get(), .events = POLLIN, .revents = 0};
+      if (::poll(&readable, 1, 60'000) != 1) return;
+      const ssize_t got = ::recv(server_.get(), bytes.data(), bytes.size(), 0);
+      if (got <= 0) return;
+      received += static_cast<size_t>(got);
+    }
+  });
+  // Until nothing more is read: what is in the sockets then is worth more than
+  // half a second of debt.
+  std::string pings;
+  for (int i = 0; i < 4096; ++i) pings += kPing;
+  size_t sent = 0;
+  for (int full = 0; full < 10;) {
+    const ssize_t taken =
+        ::send(peer_.get(), pings.data() + sent % pings.size(),
+               pings.size() - sent % pings.size(), MSG_NOSIGNAL);
+    if (taken > 0) {
+      full = 0;
+      sent += static_cast<size_t>(taken);
+    } else {
+      ++full;
+      SystemClock().Sleep(std::chrono::milliseconds(5));
+    }
+  }
+  peer_.Close();
+  server.join();
+  EXPECT_TRUE(PlaceIsFree());
+  EXPECT_LT(received, sent);
+}
+
 TEST_F(FrameRelayTest, WhoBreaksTheRulesIsToldAndLogged) {
   Say(peer_,
       std::string(NGHTTP2_CLIENT_MAGIC) + std::string("\0\0\0\5\0\0\0\0\1", 9));

@@ -99,7 +99,7 @@ absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
   response->set_store_problem(
       std::string(options_.store.write_problem().message()));
   response->set_table_set_digest(TableSetDigestOf(snapshot->tables));
-  response->set_resident_bytes(ReadProcessFacts().resident_bytes);
+  response->set_resident_bytes(ReadResidentBytes());
   response->set_watchers(options_.watchers());
   return absl::OkStatus();
 }
