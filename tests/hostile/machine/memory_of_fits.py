@@ -10,9 +10,8 @@ from node import ROOT, Node, check, main, memory_mib  # pylint: disable=wrong-im
 
 KERNEL = "gemm_bf16"
 TRACE = ROOT / "tests/data/h200" / KERNEL
-PROFILES = int(__import__("os").environ.get("N", 50))
-# The daemon gives memory back ten to sixty seconds after a job.
-SETTLED_S = int(__import__("os").environ.get("S", 65))
+PROFILES = 50
+SETTLED_S = 65  # The daemon gives memory back ten to sixty seconds after a job.
 
 
 def profile(node, fresh):
