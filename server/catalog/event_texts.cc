@@ -270,17 +270,18 @@ EventRecord CanaryEvent(const JobRecord& job) {
 }
 
 EventRecord SpotCheckEvent(const JobRecord& job) {
-  return {.kind = EventKind::kSlowDevice,
+  return {.kind = EventKind::kSpotCheckDisagrees,
           .warning = true,
           .kernel = job.kernel,
           .device_uuid = job.device_uuid,
           .silicon_key = job.key.silicon_key,
           .digest = job.verify_digest,
           .job_id = job.id,
-          .text = absl::StrCat("device ", job.device_uuid,
-                               " disagrees with the fleet's table of kernel "
-                               "\"",
-                               job.kernel, "\": ", job.message)};
+          .by = job.by,
+          .text = absl::StrCat("table ", ShortDigest(job.verify_digest),
+                               " of kernel \"", job.kernel,
+                               "\" does not hold on device ", job.device_uuid,
+                               AfterColon(job.message))};
 }
 
 EventRecord RolloutHaltedEvent(const ProfileKey& key, const std::string& digest,

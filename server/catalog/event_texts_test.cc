@@ -173,6 +173,23 @@ TEST(EventTextsTest, AHaltedRolloutSaysWhyAndOfWhat) {
               AllOf(HasSubstr("HALTED"), HasSubstr("node b: slower")));
 }
 
+TEST(EventTextsTest, ASpotCheckThatDisagreesIsOfTheTableNotOfTheBoard) {
+  const JobRecord job{.id = 4,
+                      .kernel = "gemm",
+                      .device_uuid = "GPU-1",
+                      .verify_digest = OldRecord().digest,
+                      .state = JobState::kFailed,
+                      .message = "it is 1.4 times the default"};
+  const EventRecord event = SpotCheckEvent(job);
+  EXPECT_EQ(event.kind, EventKind::kSpotCheckDisagrees);
+  EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.digest, job.verify_digest);
+  EXPECT_EQ(event.device_uuid, job.device_uuid);
+  EXPECT_THAT(event.text,
+              AllOf(HasSubstr("does not hold on device " + job.device_uuid),
+                    HasSubstr(job.message)));
+}
+
 TEST(EventTextsTest, ARefusalSaysWhy) {
   const EventRecord event = EventOf(
       RejectedTable{.record = OldRecord(), .reason = "refused: slower"});

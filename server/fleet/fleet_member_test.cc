@@ -176,6 +176,22 @@ TEST_F(FleetMemberTest, WhereTheRegistryIsAwayThisNodeAloneCounts) {
   EXPECT_THAT(job_.used_problems, SizeIs(0));
 }
 
+TEST_F(FleetMemberTest, ASpotCheckThatDisagreesIsAnEventOfTheTable) {
+  JobRecord check{.kernel = spec_.name,
+                  .device_uuid = device_.device().uuid,
+                  .verify_digest = "d",
+                  .state = JobState::kFailed,
+                  .message = "slower",
+                  .drift = DriftReport{.action = DriftAction::kUndecided}};
+  member_->OnJob(check);  // It could not judge.
+  check.drift->action = DriftAction::kRefit;
+  member_->OnJob(check);
+  const std::vector<EventRecord> told = events_.List({}, 10).value();
+  ASSERT_THAT(told, SizeIs(1));
+  EXPECT_EQ(told[0].kind, EventKind::kSpotCheckDisagrees);
+  EXPECT_EQ(told[0].digest, "d");
+}
+
 TEST_F(FleetMemberTest, AJobGoesOnWithWhatItBeganWith) {
   TellOfAnotherNode();
   JobRecord record{.kernel = spec_.name,

@@ -14,8 +14,8 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kRolloutHalted) ==
-                  v1::Event::ROLLOUT_HALTED,
+static_assert(static_cast<int>(EventKind::kSpotCheckDisagrees) ==
+                  v1::Event::SPOT_CHECK_DISAGREES,
               "kinds have the same numbers");
 
 v1::Event EventToProto(const EventRecord& event) {

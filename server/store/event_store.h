@@ -42,9 +42,10 @@ enum class EventKind {
   kHotDevice,   // It throttles because it is hot.
   kDeviceUsable,
   kConfigReloaded,
-  kUnratedDevice,  // A job could not compare it with its class.
-  kDeviceLost,     // It cannot be used.
-  kRolloutHalted,  // Of the fleet, in a class of this node's devices.
+  kUnratedDevice,       // A job could not compare it with its class.
+  kDeviceLost,          // It cannot be used.
+  kRolloutHalted,       // Of the fleet, in a class of this node's devices.
+  kSpotCheckDisagrees,  // A table does not hold on a device of this node.
 };
 
 struct EventRecord {

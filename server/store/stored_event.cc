@@ -8,7 +8,7 @@ namespace wavetune {
 namespace {
 
 EventKind KindFromStored(int32_t kind) {
-  constexpr auto kLast = static_cast<int32_t>(EventKind::kRolloutHalted);
+  constexpr auto kLast = static_cast<int32_t>(EventKind::kSpotCheckDisagrees);
   return kind >= 0 && kind <= kLast ? static_cast<EventKind>(kind)
                                     : EventKind::kUnknown;
 }
