@@ -24,6 +24,7 @@ class DaemonCommandFixture : public CommandLineFixture {
     job.set_done(3);
     job.set_total(10);
     job.set_message("because");
+    if (state == v1::SUCCEEDED) job.set_digest(std::string(64, 'e'));
     return job;
   }
 

@@ -168,7 +168,9 @@ void AddJobsCommands(CommandRegistry& registry) {
         return RunJobsShow(context, *options);
       });
   show->add_option("ID", options->id, "The job")->required();
-  show->add_flag("--wait", options->wait, "Show progress until it ends");
+  show->add_flag("--wait", options->wait,
+                 "Show progress until it ends; exit code as of "
+                 "wavetune reprofile --wait");
   CLI::App* cancel = registry.Add(
       jobs, "cancel", "Cancels a job; what it measured is kept.",
       {"wavetune jobs cancel 12"}, [options](CommandContext& context) {

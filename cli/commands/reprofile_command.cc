@@ -198,7 +198,8 @@ absl::Status AwaitAsked(CommandContext& context, StatusReader& status,
           "kernel ", profile.kernel(), ", class ", profile.fleet_class(),
           ": done by node ", profile.done_by(), ": ", profile.outcome());
       if (!context.json) *context.out << how << "\n";
-      if (HasFailed(profile)) outcome.Update(absl::AbortedError(how));
+      if (profile.refused() || HasFailed(profile))
+        outcome.Update(absl::AbortedError(how));
     }
     if (!open.empty()) SystemClock().Sleep(kFleetLook);
   }
@@ -359,8 +360,9 @@ void AddReprofileCommand(CommandRegistry& registry) {
                     "Queue nothing; say what would be done, and what it would "
                     "cost");
   command->add_flag("--wait", options->wait,
-                    "Show progress until the end; Ctrl-C detaches, the job "
-                    "goes on");
+                    "Show progress until the end; exit code 1 where no table "
+                    "came of it, as where it was refused. Ctrl-C detaches, the "
+                    "job goes on");
   CLI::Option* const fleet = command->add_flag(
       "--fleet", options->fleet,
       "One node of each class profiles, for the whole fleet (docs/fleet.md); "

@@ -154,6 +154,24 @@ TEST_F(ReprofileCommandTest, ReprofileWaitFailsWithTheJob) {
   EXPECT_THAT(err_.str(), HasSubstr("because"));
 }
 
+TEST_F(ReprofileCommandTest, AProfileWhoseTableWasRefusedIsAFailureForScripts) {
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  v1::JobInfo refused = Job(5, v1::SUCCEEDED);
+  refused.clear_digest();
+  refused.set_message(
+      "not promoted, the default configuration serves on: 0.981 times as fast "
+      "as it; see `wavetune tables rejected gemm_f32`");
+  daemon_->watched = {refused};
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("job 5 ended without a table of gemm_f32: "
+                              "not promoted, the default"),
+                    HasSubstr("wavetune tables rejected gemm_f32")));
+  EXPECT_EQ(Run({"reprofile", "--wait", "--json"}), kExitFailed);
+  daemon_->watched = {Job(5, v1::SUCCEEDED)};  // Promoted, or found to hold.
+  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk) << err_.str();
+}
+
 TEST_F(ReprofileCommandTest, AnInterruptDetachesAndSaysHowToCancel) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {Job(5, v1::RUNNING)};
@@ -206,6 +224,10 @@ TEST_F(ReprofileCommandTest, WaitsForWhatTheFleetWasAskedFor) {
   EXPECT_EQ(Run(command), kExitOk) << "another node did it";
   failure.set_node("node-2");
   EXPECT_EQ(Run(command), kExitFailed);
+  profile.clear_failures();
+  profile.set_refused(true);
+  EXPECT_EQ(Run(command), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("not promoted: slower"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands/job_text.h"
+#include "cli/no_table.h"
 
 namespace wavetune::cli {
 
@@ -43,9 +44,14 @@ absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
 }
 
 absl::Status Outcome(const v1::JobInfo& job) {
-  if (job.state() == v1::SUCCEEDED) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat(
-      "job ", job.id(), " ", StateName(job.state()), ": ", job.message()));
+  const bool refused = job.kind() == "reprofile" && WasRefused(job);
+  if (job.state() == v1::SUCCEEDED && !refused) return absl::OkStatus();
+  return absl::AbortedError(
+      absl::StrCat("job ", job.id(), " ",
+                   job.state() == v1::SUCCEEDED
+                       ? absl::StrCat("ended without a table of ", job.kernel())
+                       : StateName(job.state()),
+                   ": ", job.message()));
 }
 
 }  // namespace wavetune::cli

@@ -19,7 +19,9 @@ namespace wavetune::cli {
 absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
                                           JobControl& jobs, uint64_t id);
 
-// Returns OK for a job that succeeded, else an error with its message.
+// Returns OK for a job that succeeded, else an error with its message. A
+// profile succeeds where a table serves at its end that it promoted or found to
+// hold: one whose table was refused is an error, too.
 absl::Status Outcome(const v1::JobInfo& job);
 
 // Shows a job's progress, and, a line each, what it waits for. `waiting` is the

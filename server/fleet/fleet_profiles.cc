@@ -388,7 +388,7 @@ absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTable(
     wait.Show(absl::StrCat("waits for ", name, " of the fleet"));
     AwaitNews();
   }
-  return ProfileTurn{absl::StrCat(outcome, "; ", name, " serves here")};
+  return ProfileTurn{absl::StrCat(outcome, "; ", name, " serves here"), digest};
 }
 
 absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {

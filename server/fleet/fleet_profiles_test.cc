@@ -225,6 +225,7 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_THAT(outcome->done_elsewhere, HasSubstr("node-1"));
   EXPECT_THAT(outcome->done_elsewhere, HasSubstr("serves here"));
+  EXPECT_EQ(outcome->digest, "d1");
   EXPECT_FALSE(outcome->for_fleet);
   EXPECT_FALSE(Holds("node-1"));
   EXPECT_EQ(Profile()->digest, "d1");

@@ -123,8 +123,8 @@ absl::Status DriftJob::Verify() {
 
 absl::Status DriftJob::Say(const std::string& message) {
   control_->Update([&](JobRecord& job) {
-    job.message = absl::StrCat(
-        "table ", ShortDigest(incumbent_.record()->digest), " ", message);
+    job.digest = incumbent_.record()->digest;
+    job.message = absl::StrCat("table ", ShortDigest(job.digest), " ", message);
   });
   return absl::OkStatus();
 }

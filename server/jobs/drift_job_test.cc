@@ -73,6 +73,7 @@ TEST_F(DriftJobTest, ACurrentTableHasNoDriftToLookFor) {
   const JobRecord job = RunCanary();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message, HasSubstr("is current"));
+  EXPECT_FALSE(job.digest.empty());
   EXPECT_EQ(device_.measured(), measured);
 }
 

@@ -414,8 +414,10 @@ bool JobQueue::RunJob(Worker* worker, Job& job) {
   absl::Status status = turn.status();
   const bool measures = status.ok() && turn->done_elsewhere.empty();
   if (status.ok() && !measures) {
-    control.Update(
-        [&](JobRecord& record) { record.message = turn->done_elsewhere; });
+    control.Update([&](JobRecord& record) {
+      record.digest = turn->digest;
+      record.message = turn->done_elsewhere;
+    });
   }
   if (measures && turn->demand) TakeDemand(*turn->demand, control);
   // A job for a class takes its boards as it needs them.

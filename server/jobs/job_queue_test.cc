@@ -294,9 +294,12 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   const JobRecord first = Run(StartQueue());
   ASSERT_EQ(first.state, JobState::kSucceeded);
   JobServices services = Services();
-  services.profiling.judge_verification = [](const VerificationPlan&,
-                                             const std::vector<Sample>&) {
-    return Verdict{.promote = false, .reason = "5 % slower at m=65"};
+  bool holds = false;
+  services.profiling.judge_verification = [&](const VerificationPlan&,
+                                              const std::vector<Sample>&) {
+    return Verdict{.promote = false,
+                   .reason = "5 % slower at m=65",
+                   .incumbent_holds = holds};
   };
   // Another ranking, so that there is another table to judge.
   services.profiling.fit_table = [](const ProfileInput& input) {
@@ -314,6 +317,9 @@ TEST_F(JobQueueTest, TheIncumbentStaysWhenVerificationRefuses) {
   EXPECT_THAT(second.message, HasSubstr(ShortDigest(first.digest)));
   EXPECT_TRUE(second.digest.empty());
   EXPECT_EQ(tables_.snapshot()->tables[0].record.digest, first.digest);
+  // What was measured beside it, and holds, is a result just as well.
+  holds = true;
+  EXPECT_EQ(Run(queue).digest, first.digest);
 }
 
 TEST_F(JobQueueTest, TheIncumbentStaysWhenTheFitRefuses) {

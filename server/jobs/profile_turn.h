@@ -22,6 +22,8 @@ struct ProfileDemand {
 struct ProfileTurn {
   // Not empty: another node has done it; this is the job's outcome.
   std::string done_elsewhere;
+  // Then: the table of it, where that serves here.
+  std::string digest = {};
   // Not empty: it waits for another node, says this, and is asked again later:
   // other jobs of its device go first.
   std::string later = {};

@@ -467,8 +467,8 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
   // One from elsewhere is verified all the same: nobody here has done that.
   if (incumbent_.Is(record.key, table->digest()) &&
       !incumbent_.IsStaleFor(record.key)) {
-    outcome_.Keep("the fit gives the serving table again" + coverage +
-                  Remarks());
+    outcome_.Confirm("the fit gives the serving table again" + coverage +
+                     Remarks());
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();

@@ -101,9 +101,12 @@ absl::Status TableOutcome::KeepIncumbent(const Verdict& verdict,
                                          const std::string& reason) {
   const ProfileKey key = control_->record().key;
   if (!verdict.incumbent_holds || incumbent_->comparable() == nullptr ||
-      !incumbent_->IsStaleFor(key) ||
       incumbent_->record()->key.fingerprint != key.fingerprint) {
     Keep(reason);
+    return absl::OkStatus();
+  }
+  if (!incumbent_->IsStaleFor(key)) {
+    Confirm(reason);
     return absl::OkStatus();
   }
   RETURN_IF_ERROR(CarryOver(
@@ -166,6 +169,12 @@ void TableOutcome::ForgetOldSamples(const ProfileKey& key) {
     services_.warn(absl::StrCat("old samples of kernel ", key.kernel,
                                 " stay: ", pruned.message()));
   }
+}
+
+void TableOutcome::Confirm(const std::string& reason) {
+  Keep(reason);
+  control_->Update(
+      [&](JobRecord& job) { job.digest = incumbent_->record()->digest; });
 }
 
 }  // namespace wavetune

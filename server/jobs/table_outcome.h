@@ -52,12 +52,15 @@ class TableOutcome {
   void Reject(FittedTable fitted, const std::string& why);
 
   // Ends without a promotion of the new table; an incumbent of another
-  // environment that verification found to hold is carried over. Errors:
-  // CarryOver's.
+  // environment that verification found to hold is carried over, one of this
+  // environment is what the job ends with. Errors: CarryOver's.
   absl::Status KeepIncumbent(const Verdict& verdict, const std::string& reason);
 
   // Ends without a promotion.
   void Keep(const std::string& reason);
+  // Ends so, and the incumbent is what the job ends with: it was found to be as
+  // good as what the job has made.
+  void Confirm(const std::string& reason);
 
   // Ends the serving of a table, and says so; kept for later where the store
   // cannot take it.

@@ -29,6 +29,7 @@ v1::FleetProfileStatus FleetProfileToProto(const FleetView::Profile& seen) {
   status.set_done(profile.done);
   status.set_done_by(profile.done_by);
   status.set_outcome(profile.outcome);
+  status.set_refused(profile.done && profile.digest.empty());
   for (const FleetProfile::Failure& failure : profile.failures) {
     v1::FleetNodeBehind* const added = status.add_failures();
     added->set_node(failure.node);

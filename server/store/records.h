@@ -237,7 +237,9 @@ struct JobRecord {
   std::vector<std::string> notes;
   std::vector<CandidateRecord> excluded;
   int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
-  std::string digest;                // Of the promoted table.
+  // Of the table that it ended with: promoted by it, or found to hold as it
+  // serves already.
+  std::string digest;
   std::optional<DriftReport> drift;  // What its canary found.
   // Mean over the verified problems of latency / best of those measured there,
   // less one: of what served before, and of what serves now. Negative: unknown.
