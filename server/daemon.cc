@@ -230,6 +230,7 @@ class Daemon::Impl {
     ListenForEvents();
     WithdrawWrongTables(samples_, tables_, clock_->NowUs(), Warn);
     RETURN_IF_ERROR(devices_.Load());
+    admission_.LeaveOutIllegal(&tables_, Warn);
     shipped_.Look();
     RETURN_IF_ERROR(usage_.Load());
     RETURN_IF_ERROR(workloads_.Load());

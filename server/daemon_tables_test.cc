@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -10,12 +11,14 @@
 #include <vector>
 
 #include "model/kernel/kernel_spec.h"
+#include "model/table/table_codec.h"
 #include "server/daemon_fixture.h"
 #include "server/rpc/sample_handler.h"
 
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -92,6 +95,65 @@ TEST_F(DaemonTablesTest, ProfilesWithAnAgentAndServesTheTable) {
   EXPECT_EQ(Call(&v1::StatusService::Stub::GetJob, status, unknown, &none)
                 .error_code(),
             grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(DaemonTablesTest,
+       WhatAnEarlierDaemonTookAlthoughItIsIllegalDoesNotServe) {
+  const auto serving = [this]() -> std::string {
+    v1::GetTableRequest request;
+    request.set_kernel("copy");
+    v1::GetTableResponse table;
+    const bool found =
+        Call(&v1::TableService::Stub::GetTable,
+             Stub<v1::TableService>("reader.sock"), request, &table)
+            .ok();
+    return found ? table.info().digest() : "";
+  };
+  auto agent = Attach("CPU-1");
+  ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  const std::string legal = serving();
+  agent = nullptr;
+  daemon_ = nullptr;
+  const StoredPayload stored = tables_.Get(legal).value();
+  Table table = DecodeTable(stored.payload).value();
+  // No configuration of the manifest.
+  for (SubTable& sub : table.sub_tables)
+    sub.portfolio.front().configuration = Configuration({32, 999});
+  const std::string payload = EncodeTable(table).value();
+  TableRecord record = stored.record;
+  record.digest.clear();
+  const std::string illegal = tables_.Promote(record, payload)->digest;
+  StartDaemon();
+  EXPECT_EQ(serving(), legal) << "what served before serves again";
+  v1::ListEventsResponse events;
+  ASSERT_TRUE(Call(&v1::StatusService::Stub::ListEvents,
+                   Stub<v1::StatusService>("reader.sock"),
+                   v1::ListEventsRequest(), &events)
+                  .ok());
+  const auto told = std::find_if(
+      events.events().begin(), events.events().end(),
+      [](const v1::Event& e) { return e.kind() == v1::Event::RETIRED; });
+  ASSERT_NE(told, events.events().end());
+  EXPECT_TRUE(told->warning());
+  EXPECT_EQ(told->digest(), illegal);
+  EXPECT_THAT(told->text(), AllOf(HasSubstr("999"),
+                                  HasSubstr("wavetune reprofile --kernel")));
+  // Where nothing served before, the default decides.
+  daemon_ = nullptr;
+  FakeTableStore tables;
+  ASSERT_TRUE(tables.Promote(record, payload).ok());
+  DaemonStores stores = Stores();
+  stores.tables = &tables;
+  const auto daemon = Daemon::Start(stores, Options());
+  ASSERT_TRUE(daemon.ok()) << daemon.status();
+  EXPECT_EQ(serving(), "");
+  v1::ListTablesResponse list;
+  ASSERT_TRUE(Call(&v1::TableService::Stub::ListTables,
+                   Stub<v1::TableService>("reader.sock"),
+                   v1::ListTablesRequest(), &list)
+                  .ok());
+  ASSERT_EQ(list.left_out_size(), 1);
+  EXPECT_THAT(list.left_out(0), HasSubstr("left out"));
 }
 
 TEST_F(DaemonTablesTest, ATableBesideItsKernelServesFromTheFirstMinute) {

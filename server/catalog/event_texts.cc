@@ -33,17 +33,18 @@ std::string AfterColon(const std::string& text) {
 }
 
 // Users are numbers; a node of the fleet has a name.
-bool IsNumber(const std::string& text) {
-  return !text.empty() &&
-         text.find_first_not_of("0123456789") == std::string::npos;
+std::string NameOfUser(const std::string& by) {
+  if (by == kDaemonUser) return "the daemon";
+  const bool number =
+      !by.empty() && by.find_first_not_of("0123456789") == std::string::npos;
+  return absl::StrCat(number ? "user " : "node ", by);
 }
 
 EventRecord Promoted(const TableRecord& table) {
   if (table.how == PromotionKind::kRolledBack) {
     EventRecord event = AboutTable(EventKind::kRolledBack, table);
     event.text = absl::StrCat(NameOf(table), " serves again, rolled back by ",
-                              IsNumber(table.by) ? "user " : "node ", table.by,
-                              AfterColon(table.why));
+                              NameOfUser(table.by), AfterColon(table.why));
     return event;
   }
   if (table.how == PromotionKind::kImported) {
@@ -85,11 +86,15 @@ EventRecord Retired(const TableChange& change) {
       table.withdrawn.empty() ? EventKind::kRetired : EventKind::kWithdrawn,
       table);
   event.by = change.by;
-  event.warning = !table.withdrawn.empty();
+  event.warning = !table.withdrawn.empty() || change.refused;
   event.text = absl::StrCat(
       NameOf(table),
       table.withdrawn.empty() ? " serves no longer" : " is WITHDRAWN",
       AfterColon(change.why));
+  if (change.refused) {
+    absl::StrAppend(&event.text, ". Profile it: wavetune reprofile --kernel ",
+                    table.key.kernel);
+  }
   return event;
 }
 

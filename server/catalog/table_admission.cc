@@ -9,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/table/kernel_match.h"
+#include "server/catalog/rollback.h"
 #include "server/catalog/wrong_tables.h"
 
 namespace wavetune {
@@ -21,6 +23,19 @@ int32_t LargestPortfolioOf(const Table& table) {
   for (const SubTable& sub : table.sub_tables)
     size = std::max(size, sub.portfolio.size());
   return static_cast<int32_t>(size);
+}
+
+// Whether something answers for the kernel on that silicon, or was withdrawn
+// there: no older table takes the place of that.
+bool HasOther(const TableSnapshot& snapshot, const TableRecord& record) {
+  const auto is_other = [&](const ServingTable& table) {
+    return table.record.key.kernel == record.key.kernel &&
+           table.record.key.silicon_key == record.key.silicon_key;
+  };
+  return std::any_of(snapshot.tables.begin(), snapshot.tables.end(),
+                     is_other) ||
+         std::any_of(snapshot.withdrawn.begin(), snapshot.withdrawn.end(),
+                     is_other);
 }
 
 }  // namespace
@@ -75,6 +90,61 @@ absl::Status TableAdmission::CheckAsKnown(const Table& table) const {
   if (!kernel.ok() || !IsComparable((*kernel)->spec, table))
     return absl::OkStatus();
   return CheckChoices((*kernel)->spec, table, &*device);
+}
+
+void TableAdmission::LeaveOutIllegal(
+    TableCatalog* tables,
+    const std::function<void(const std::string&)>& warn) const {
+  std::vector<TableRecord> left_out;
+  for (const auto serving = tables->snapshot();
+       const ServingTable& table : serving->tables) {
+    const absl::Status legal = CheckAsKnown(table.table->table());
+    if (legal.ok()) continue;
+    tables->LeaveOut(table.record, legal);
+    left_out.push_back(table.record);
+  }
+  // When all of them are out: what serves beside them is legal.
+  for (const TableRecord& illegal : left_out) {
+    if (HasOther(*tables->snapshot(), illegal)) continue;
+    const absl::Status served = ServeTheOneBefore(illegal, tables);
+    if (served.ok() || absl::IsNotFound(served)) continue;
+    warn(absl::StrCat("what served before table ", illegal.digest,
+                      " of kernel ", illegal.key.kernel,
+                      " does not serve again: ", served.message()));
+  }
+}
+
+absl::Status TableAdmission::ServeTheOneBefore(const TableRecord& illegal,
+                                               TableCatalog* tables) const {
+  ASSIGN_OR_RETURN(
+      std::vector<TableRecord> history,
+      tables->History(illegal.key.kernel, illegal.key.silicon_key));
+  const auto forget = [&](const std::string& digest) {
+    std::erase_if(history, [&](const TableRecord& entry) {
+      return entry.digest == digest;
+    });
+  };
+  forget(illegal.digest);
+  while (true) {
+    ASSIGN_OR_RETURN(const TableRecord target,
+                     RollbackTarget(history, /*serving=*/{}, /*digest=*/""));
+    if (CheckStored(target, *tables).ok()) {
+      return tables
+          ->RollBack(target, kDaemonUser,
+                     absl::StrCat("table ", ShortDigest(illegal.digest),
+                                  " must not serve"),
+                     clock_->NowUs())
+          .status();
+    }
+    forget(target.digest);
+  }
+}
+
+absl::Status TableAdmission::CheckStored(const TableRecord& record,
+                                         const TableCatalog& tables) const {
+  ASSIGN_OR_RETURN(const ServingTable stored, tables.Get(record.digest));
+  RETURN_IF_ERROR(CheckAsKnown(stored.table->table()));
+  return CheckMayServeAgain(*samples_, record, stored.table->table());
 }
 
 }  // namespace wavetune

@@ -2,7 +2,7 @@
 //
 // What an operator imports, and what lies beside a kernel, was measured on
 // another node. It is compared with the devices and the kernel as they are
-// here.
+// here. So is what the store has, as an earlier daemon may have taken it.
 //
 //   ASSIGN_OR_RETURN(TableRecord record, admission.RecordOf(table));
 //
@@ -10,12 +10,17 @@
 #ifndef WAVETUNE_SERVER_CATALOG_TABLE_ADMISSION_H_
 #define WAVETUNE_SERVER_CATALOG_TABLE_ADMISSION_H_
 
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "model/kernel/device.h"
 #include "model/table/table.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/table_catalog.h"
 #include "server/store/records.h"
 #include "server/store/sample_store.h"
 
@@ -50,7 +55,23 @@ class TableAdmission {
   // now, or gone. Errors: as CheckChoices where they can be compared.
   absl::Status CheckAsKnown(const Table& table) const;
 
+  // Leaves out every serving table that CheckAsKnown refuses. Where nothing
+  // else serves for the kernel on that silicon, what served before does again,
+  // where that may serve; else the default decides. Watchers are told; `warn`
+  // hears of what cannot serve again. To be called when a daemon starts.
+  void LeaveOutIllegal(
+      TableCatalog* tables,
+      const std::function<void(const std::string&)>& warn) const;
+
  private:
+  // Has what served before `illegal` serve again. Errors: NOT_FOUND where
+  // nothing did that may; TableCatalog::RollBack's; the store's.
+  absl::Status ServeTheOneBefore(const TableRecord& illegal,
+                                 TableCatalog* tables) const;
+  // Whether a table of the history may serve. Errors: why it may not.
+  absl::Status CheckStored(const TableRecord& record,
+                           const TableCatalog& tables) const;
+
   AgentDirectory* const devices_;
   KernelCatalog* const kernels_;
   SampleStore* const samples_;

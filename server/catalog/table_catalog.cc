@@ -387,6 +387,20 @@ absl::Status TableCatalog::Withdraw(const ProfileKey& key,
   return stored.status();
 }
 
+void TableCatalog::LeaveOut(const TableRecord& table, const absl::Status& why) {
+  std::lock_guard change_lock(change_mutex_);
+  TableSnapshot next = *snapshot();
+  EraseKey(next, table.key);
+  next.left_out.push_back({table.key, WhyLeftOut(table, why)});
+  EraseReplacedLeftOut(next);
+  Publish(std::move(next), {.kind = TableChange::Kind::kRetired,
+                            .table = table,
+                            .revision = snapshot()->revision,
+                            .by = kDaemonUser,
+                            .why = std::string(why.message()),
+                            .refused = true});
+}
+
 absl::Status TableCatalog::SaveWithdrawals() {
   std::lock_guard change_lock(change_mutex_);
   while (!unsaved_.empty()) {

@@ -64,6 +64,7 @@ struct TableChange {
   bool judged_soon = false;       // Of kRemarked: a canary follows by itself.
   std::string by = "";   // Of kRetired: who ended it, as TableRecord::by.
   std::string why = "";  // Of kRetired: for people.
+  bool refused = false;  // Of kRetired: it should never have served.
 };
 
 class TableCatalog {
@@ -213,6 +214,10 @@ class TableCatalog {
   // SaveWithdrawals has to store it.
   absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
                         const std::string& why, int64_t now_us);
+
+  // Takes a table that must not serve out of what serves, as Load does with one
+  // that cannot be read: the store has it still. `why` is for people.
+  void LeaveOut(const TableRecord& table, const absl::Status& why);
 
   // Stores the withdrawals that the store could not take. Errors: as
   // TableStore::Withdraw; what is left is tried with the next call. Cheap where
