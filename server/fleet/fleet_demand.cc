@@ -12,7 +12,9 @@
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "proto/wavetune/v1/store.pb.h"
 #include "server/fleet/placed_content.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/store/stored_usage.h"
 #include "server/store/stored_workload.h"
 #include "usage/usage_weights.h"
@@ -190,6 +192,9 @@ absl::StatusOr<ProfileDemand> FleetDemand::Of(const std::string& kernel,
                                               const KernelSpec& spec) const {
   std::map<std::string, NodeUse> nodes;
   const auto take_use = [&](const Told& told) -> absl::Status {
+    RETURN_IF_ERROR(CheckEntry(told.place, told.record, kMostParsedRecordBytes,
+                               *v1::StoredUsage::descriptor())
+                        .status());
     ASSIGN_OR_RETURN(const UsageRecord record, DecodeStoredUsage(told.record));
     std::vector<WeightedProblem> problems;
     for (const HeavyHitters::Entry& used : record.problems)
@@ -214,6 +219,9 @@ absl::StatusOr<ProfileDemand> FleetDemand::Of(const std::string& kernel,
   std::set<std::string> known;
   for (const WorkloadCatalog::Entry& own : workloads) known.insert(own.digest);
   const auto take_workload = [&](const Told& told) -> absl::Status {
+    RETURN_IF_ERROR(CheckEntry(told.place, told.record, kMostParsedRecordBytes,
+                               *v1::StoredWorkload::descriptor())
+                        .status());
     ASSIGN_OR_RETURN(WorkloadRecord record, DecodeStoredWorkload(told.record));
     WorkloadCatalog::Entry entry = WorkloadCatalog::Read(std::move(record));
     if (told.place != WorkloadsPrefix(silicon_key) + entry.digest)

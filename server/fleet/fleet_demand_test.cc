@@ -301,6 +301,10 @@ TEST_F(FleetDemandTest, WhatIsForgedForeignOrBrokenIsRefusedAndSaid) {
                                    {.problem = Of(2), .weight = 1e308}}};
   EXPECT_THAT(write(resigned(1, EncodeStoredUsage(endless))),
               HasSubstr("no use of a kernel"));
+  std::string large =
+      EncodeStoredUsage({.problems = {{.problem = Of(1), .weight = 1}}});
+  for (int i = 0; i < 150000; ++i) large += std::string("\x7a\0", 2);
+  EXPECT_THAT(write(resigned(1, large)), HasSubstr("too many entries"));
   // Nobody makes the median nothing.
   EXPECT_THAT(write(resigned(1, EncodeStoredUsage({}))),
               HasSubstr("no use of a kernel"));

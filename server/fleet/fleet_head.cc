@@ -9,6 +9,7 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/fleet/signed_content.h"
 
 namespace wavetune {
@@ -144,7 +145,8 @@ absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
   ASSIGN_OR_RETURN(const SignedContent read,
                    ReadSignedContent(kHeadPurpose, key, bytes));
   v1::FleetHeadContent content;
-  const bool parsed = content.ParseFromString(read.content);
+  const bool parsed =
+      ParseEntry(key, read.content, kMostParsedBytes, &content).ok();
   SignedHead head{HeadFromProto(content), read.public_key};
   if (!parsed || !IsHead(head.head))
     return absl::DataLossError(absl::StrCat("what is at ", key, " is no head"));

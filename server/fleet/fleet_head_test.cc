@@ -8,8 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/fleet_orders.h"
+#include "server/fleet/fleet_rollout.h"
 #include "server/fleet/fleet_test_support.h"
 #include "server/fleet/fleet_trust.h"
+#include "server/fleet/signed_content.h"
 
 namespace wavetune::testing {
 namespace {
@@ -32,6 +35,38 @@ TEST_F(FleetHeadTest, IsReadAsItWasSigned) {
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->head, head_);
   EXPECT_EQ(read->public_key, key_.public_key());
+}
+
+TEST_F(FleetHeadTest, WhatIsSignedTakesNoMoreMemoryThanWhatIsNot) {
+  std::string many;  // Empty fields: two bytes each, and a hundred in memory.
+  for (int i = 0; i < 5000; ++i) many += std::string("\x7a\0", 2);
+  EXPECT_THAT(Refusal(bytes_ + many).message(), HasSubstr("is no head"));
+  const std::string content =
+      ReadSignedContent("head", HeadKey(head_.key), bytes_)->content;
+  EXPECT_TRUE(Refusal(SignContent("head", content, key_)).ok());
+  EXPECT_THAT(Refusal(SignContent("head", content + many, key_)).message(),
+              HasSubstr("is no head"));
+
+  const FleetWithdrawal withdrawal{.key = head_.key, .digest = head_.digest};
+  const std::string place = WithdrawalKey(head_.key, head_.digest);
+  const std::string found_wrong =
+      ReadSignedContent("withdrawal", place, SignWithdrawal(withdrawal, key_))
+          ->content;
+  EXPECT_FALSE(
+      ReadWithdrawal(place, SignContent("withdrawal", found_wrong + many, key_))
+          .ok());
+
+  FleetRollout rollout{.head = head_, .plan = {{100}, 30}};
+  const std::string trial = SignRollout(rollout, key_);
+  const std::string at = RolloutPlace(head_.key);
+  EXPECT_TRUE(ReadRollout(at, trial).ok());
+  EXPECT_FALSE(ReadRollout(at, trial + many).ok());
+  v1::FleetRollout planned;
+  planned.ParseFromString(trial);
+  planned.set_plan(SignContent(
+      "rollout",
+      ReadSignedContent("rollout", at, planned.plan())->content + many, key_));
+  EXPECT_FALSE(ReadRollout(at, planned.SerializeAsString()).ok());
 }
 
 TEST_F(FleetHeadTest, KeysAreOfClassAndKernel) {

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/fleet/signed_content.h"
 
 namespace wavetune {
@@ -65,7 +66,7 @@ std::string EncodeFreeze(const FleetFreeze& freeze) {
 
 FleetFreeze DecodeFreeze(absl::string_view bytes) {
   v1::FleetFreeze message;
-  if (!message.ParseFromString(std::string(bytes)) ||
+  if (!ParseEntry("a freeze", bytes, kMostParsedBytes, &message).ok() ||
       message.format() != kFreezeFormat) {
     return {.by = "somebody",
             .node = "(unknown)",
@@ -107,7 +108,7 @@ absl::StatusOr<SignedWithdrawal> ReadWithdrawal(absl::string_view key,
   ASSIGN_OR_RETURN(const SignedContent read,
                    ReadSignedContent(kWithdrawalPurpose, key, bytes));
   v1::FleetWithdrawalContent content;
-  if (!content.ParseFromString(read.content)) {
+  if (!ParseEntry(key, read.content, kMostParsedBytes, &content).ok()) {
     return absl::DataLossError(
         absl::StrCat("what is at ", key, " is no withdrawal"));
   }

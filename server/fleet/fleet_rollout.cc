@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
 #include "server/fleet/fleet_head.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/fleet/signed_content.h"
 
 namespace wavetune {
@@ -58,7 +59,7 @@ std::string Encode(const std::string& plan, const std::string& stage) {
 // What a stage is of: the plan as it was signed, whoever signed it.
 std::string PlanDigest(const std::string& signed_plan) {
   v1::FleetEnvelope envelope;
-  envelope.ParseFromString(signed_plan);
+  envelope.ParseFromString(signed_plan);  // ReadPlan has looked at it.
   return Sha256Hex(envelope.content());
 }
 
@@ -68,7 +69,8 @@ absl::StatusOr<SignedRollout> ReadPlan(absl::string_view place,
   ASSIGN_OR_RETURN(const SignedContent read,
                    ReadSignedContent(kPlanPurpose, place, bytes));
   v1::FleetRolloutContent content;
-  if (!content.ParseFromString(read.content)) return IsNoRollout(place);
+  if (!ParseEntry(place, read.content, kMostParsedBytes, &content).ok())
+    return IsNoRollout(place);
   SignedRollout result{
       .rollout = {.head = HeadFromProto(content.head()),
                   .plan = {{content.stages().begin(), content.stages().end()},
@@ -90,7 +92,7 @@ absl::Status ReadStage(absl::string_view place, const std::string& bytes,
                    ReadSignedContent(kStagePurpose, place, bytes));
   v1::FleetStageContent content;
   FleetRollout& rollout = result.rollout;
-  if (!content.ParseFromString(read.content) ||
+  if (!ParseEntry(place, read.content, kMostParsedBytes, &content).ok() ||
       content.plan() != PlanDigest(rollout.signed_plan) ||
       content.stage() < 0 ||
       static_cast<size_t>(content.stage()) >= rollout.plan.stages.size())
@@ -133,7 +135,8 @@ std::string SignStage(const FleetRollout& rollout, const SigningKey& key) {
 absl::StatusOr<SignedRollout> ReadRollout(absl::string_view place,
                                           absl::string_view bytes) {
   v1::FleetRollout message;
-  if (!message.ParseFromString(std::string(bytes))) return IsNoRollout(place);
+  if (!ParseEntry(place, bytes, kMostParsedBytes, &message).ok())
+    return IsNoRollout(place);
   if (message.format() > kRolloutFormat) {
     return absl::FailedPreconditionError(
         absl::StrCat("the rollout at ", place, " has format ", message.format(),

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/status_macros.h"
 #include "server/rpc/request_bounds.h"
 
 namespace wavetune {
@@ -46,18 +47,28 @@ void EntryBudget::Clear() {
   bytes_ = 0;
 }
 
+absl::StatusOr<size_t> CheckEntry(absl::string_view place,
+                                  absl::string_view bytes, size_t most_bytes,
+                                  const google::protobuf::Descriptor& type) {
+  const auto cost = ParsedBytes(type, bytes, most_bytes);
+  if (cost.ok()) return cost;
+  return absl::DataLossError(absl::StrCat(
+      "what is at ", place, " is no ", type.name(),
+      absl::IsResourceExhausted(cost.status()) ? ": it has too many entries"
+                                               : ""));
+}
+
 absl::Status ParseEntry(absl::string_view place, absl::string_view bytes,
                         size_t most_bytes, google::protobuf::Message* message,
                         size_t* parsed_bytes) {
-  const auto cost = ParsedBytes(*message->GetDescriptor(), bytes, most_bytes);
-  if (!cost.ok() ||
-      !message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::DataLossError(absl::StrCat(
-        "what is at ", place, " is no ", message->GetDescriptor()->name(),
-        absl::IsResourceExhausted(cost.status()) ? ": it has too many entries"
-                                                 : ""));
+  const google::protobuf::Descriptor& type = *message->GetDescriptor();
+  ASSIGN_OR_RETURN(const size_t cost,
+                   CheckEntry(place, bytes, most_bytes, type));
+  if (!message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::DataLossError(
+        absl::StrCat("what is at ", place, " is no ", type.name()));
   }
-  if (parsed_bytes != nullptr) *parsed_bytes = *cost;
+  if (parsed_bytes != nullptr) *parsed_bytes = cost;
   return absl::OkStatus();
 }
 

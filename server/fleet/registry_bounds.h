@@ -16,7 +16,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 #include "server/fleet/fleet_registry.h"
 
@@ -53,9 +55,15 @@ class EntryBudget {
   size_t bytes_ = 0;                     // All together.
 };
 
-// Parses what is at `place`. Errors: DATA_LOSS for bytes that are no such
-// message, or that would take more than `most_bytes` of memory; sets
-// `parsed_bytes`, where given, to what they take.
+// Returns the memory that what is at `place` takes when it is parsed as a
+// message of `type`. Errors: DATA_LOSS for bytes that are none, or that would
+// take more than `most_bytes`. For what is within a message as bytes, too.
+absl::StatusOr<size_t> CheckEntry(absl::string_view place,
+                                  absl::string_view bytes, size_t most_bytes,
+                                  const google::protobuf::Descriptor& type);
+
+// Parses what is at `place`, whoever signed it: a key may be stolen. Errors: as
+// CheckEntry. Sets `parsed_bytes`, where given, to what it takes.
 absl::Status ParseEntry(absl::string_view place, absl::string_view bytes,
                         size_t most_bytes, google::protobuf::Message* message,
                         size_t* parsed_bytes = nullptr);

@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "proto/wavetune/v1/store.pb.h"
 #include "server/fleet/fleet_profile.h"
 #include "server/fleet/placed_content.h"
+#include "server/fleet/registry_bounds.h"
 #include "server/store/stored_records.h"
 
 namespace wavetune {
@@ -91,6 +93,9 @@ absl::StatusOr<std::vector<SampleRecord>> SampleChunks::Read(
   }
   std::vector<SampleRecord> samples;
   for (const std::string& bytes : content.samples()) {
+    RETURN_IF_ERROR(CheckEntry(chunk.key, bytes, kMostParsedBytes,
+                               *v1::StoredSample::descriptor())
+                        .status());
     ASSIGN_OR_RETURN(samples.emplace_back(), DecodeStoredSample(bytes));
     samples.back().job_id = 0;
   }

@@ -1,16 +1,20 @@
 #include "server/fleet/signed_content.h"
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
+#include "server/fleet/registry_bounds.h"
 
 namespace wavetune {
 namespace {
 
 constexpr int32_t kEnvelopeFormat = 1;
+// Memory of an envelope beside its bytes.
+constexpr size_t kMostEnvelopeCost = 1024;
 
 std::string SignedText(absl::string_view purpose, absl::string_view content) {
   return absl::StrCat("wavetune fleet ", purpose, " ", kEnvelopeFormat, "\n",
@@ -38,7 +42,9 @@ absl::StatusOr<SignedContent> ReadSignedContent(absl::string_view purpose,
                                                 absl::string_view key,
                                                 absl::string_view bytes) {
   v1::FleetEnvelope message;
-  if (!message.ParseFromString(std::string(bytes))) return IsNone(purpose, key);
+  // It holds three texts, one of them as long as all of it.
+  const size_t most = bytes.size() + kMostEnvelopeCost;
+  if (!ParseEntry(key, bytes, most, &message).ok()) return IsNone(purpose, key);
   if (message.format() > kEnvelopeFormat) {
     return absl::FailedPreconditionError(
         absl::StrCat("the ", purpose, " at ", key, " has format ",
