@@ -97,7 +97,7 @@ class Parser {
   // that the results could not be written.
   static int End(absl::Status status, CommandContext& context) {
     status.Update(FinishOutput(context.out->stream()));
-    if (!status.ok())
+    if (!status.message().empty())
       *context.err << "wavetune: " << Lines(status.message(), "  ") << "\n";
     if (!status.ok() && InterruptRequested()) return InterruptExitCode();
     return ExitCode(status);

@@ -47,7 +47,7 @@ class FakeDaemon : public StatusReader,
   absl::Status samples_end;          // How ListSamples ends.
   std::vector<v1::JobInfo> jobs;     // Newest first.
   std::vector<v1::JobInfo> watched;  // What WatchJob reports, in order.
-  absl::Status watch_end;            // How WatchJob ends.
+  absl::Status watch_end;            // How WatchJob and WatchEvents end.
   std::vector<v1::MeasureResponse> measured;
   absl::Status measure_end;
 
@@ -118,7 +118,7 @@ class FakeDaemon : public StatusReader,
       override {
     watch_events_request = request;
     for (const v1::WatchEventsResponse& event : new_events) on_event(event);
-    return error;
+    return error.ok() ? watch_end : error;
   }
   absl::Status ListSamples(
       const v1::ListSamplesRequest& request,

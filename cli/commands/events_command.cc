@@ -16,6 +16,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
 #include "cli/format.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 
 namespace wavetune::cli {
@@ -152,8 +153,9 @@ absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
         if (response.has_event() && IsAskedFor(request, response.event()))
           PrintEvent(context, response.event());
       });
-  // The user has seen enough.
-  return absl::IsCancelled(status) ? absl::OkStatus() : status;
+  if (!absl::IsCancelled(status)) return status;
+  // The user has seen enough: there is nothing to say.
+  return InterruptRequested() ? absl::CancelledError() : absl::OkStatus();
 }
 
 }  // namespace
@@ -170,7 +172,8 @@ void AddEventsCommand(CommandRegistry& registry) {
         return RunEvents(context, *options);
       });
   events->add_flag("--follow", options->follow,
-                   "Print what happens from now on, too, until Ctrl-C");
+                   "Print what happens from now on, too, until Ctrl-C (exit "
+                   "code 130)");
   events->add_option("--since", options->since,
                      "Only what is not older: 90s, 15m, 2h, 7d");
   events->add_option("--kind", options->kind,

@@ -1,7 +1,11 @@
 // wavetune events, against a fake daemon.
+#include <signal.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "cli/commands/daemon_command_fixture.h"
+#include "cli/interrupt.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -74,6 +78,18 @@ TEST_F(EventsCommandTest, FollowsFromTheNewestEventWhereNoneIsListed) {
   EXPECT_EQ(Run({"events", "--follow"}), kExitOk);
   // Not 0, which leaves out what came before the stream began.
   EXPECT_EQ(daemon_->watch_events_request.after_id(), 1u);
+}
+
+TEST_F(EventsCommandTest, CtrlCEndsFollowingAsShellsHaveItAndSaysNothing) {
+  daemon_->watch_end = absl::CancelledError("cancelled");
+  EXPECT_EXIT(
+      {
+        CatchInterrupts();
+        raise(SIGINT);
+        const int code = Run({"events", "--follow"});
+        _exit(err_.str().empty() ? code : 1);
+      },
+      ::testing::ExitedWithCode(130), "");
 }
 
 TEST_F(EventsCommandTest, JsonIsAnObjectALine) {

@@ -1,4 +1,5 @@
 // wavetune fleet ...
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -165,6 +166,14 @@ void PrintNodes(Output& out, const v1::ListFleetNodesResponse& nodes,
                   absl::StrCat(spread.measuring())});
   }
   table.Print(out, "no tables: no node serves one of the fleet");
+  const bool all_named =
+      std::all_of(nodes.spreads().begin(), nodes.spreads().end(),
+                  [&](const v1::FleetSpread& spread) {
+                    return names.contains(spread.fleet_class());
+                  });
+  if (!all_named)
+    out << "-: this node has no device of the class; wavetune fleet nodes on a "
+           "node that has one names it\n";
   for (const v1::FleetSpread& spread : nodes.spreads()) {
     for (const v1::FleetNodeBehind& one : spread.examples()) {
       out << "behind    " << one.node() << ", kernel " << spread.kernel()

@@ -74,7 +74,8 @@ TEST_F(FleetCommandTest, ShowsWhatTheNodesServe) {
   EXPECT_THAT(
       out_.str(),
       AllOf(HasSubstr("12 of version 0.1.0"), HasSubstr("11 dddddddddddddddd"),
-            HasSubstr("node-7, kernel gemm_bf16: the kernel is pinned")));
+            HasSubstr("node-7, kernel gemm_bf16: the kernel is pinned"),
+            HasSubstr("-: this node has no device of the class")));
   daemon_->fleet_nodes = absl::UnavailableError("etcd does not answer");
   EXPECT_EQ(Run({"fleet", "nodes"}), kExitUnreachable);
 }

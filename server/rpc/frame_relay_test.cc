@@ -6,6 +6,7 @@
 #include <nghttp2/nghttp2.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +21,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/rpc/peer_users.h"
+#include "server/rpc/tls_access.h"
+#include "server/test_folder.h"
+#include "tests/lib/test_authority.h"
 
 namespace wavetune {
 namespace {
@@ -34,23 +38,30 @@ const std::string kSettings("\0\0\0\4\0\0\0\0\0", 9);
 
 class FrameRelayTest : public ::testing::Test {
  protected:
+  FrameRelay::Options Options() {
+    return {.place = "here",
+            .serve = [this](int fd) { served_.set_value(fd); },
+            .peers = &peers_,
+            .warn =
+                [this](const std::string&, const std::string& line) {
+                  std::lock_guard lock(mutex_);
+                  log_ += line + "\n";
+                },
+            .farewell = std::chrono::milliseconds(50)};
+  }
   void SetUp() override {
-    auto relay = FrameRelay::Start(
-        {.place = "here",
-         .serve = [this](int fd) { served_.set_value(fd); },
-         .peers = &peers_,
-         .warn =
-             [this](const std::string&, const std::string& line) {
-               std::lock_guard lock(mutex_);
-               log_ += line + "\n";
-             },
-         .farewell = std::chrono::milliseconds(50)});
+    auto relay = FrameRelay::Start(Options());
     ASSERT_TRUE(relay.ok()) << relay.status();
     relay_ = *std::move(relay);
     Connect();
   }
   // A peer, and what the server of it is.
   void Connect() {
+    Add();
+    server_ = FileDescriptor(served_.get_future().get());
+    served_ = {};
+  }
+  void Add() {
     std::array<int, 2> pair = {-1, -1};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()),
               0);
@@ -61,8 +72,6 @@ class FrameRelayTest : public ::testing::Test {
                  .peer = {.user = 1000, .process = 1, .address = ""},
                  .since = std::chrono::microseconds(7),
                  .place = place_});
-    server_ = FileDescriptor(served_.get_future().get());
-    served_ = {};
   }
   static void Say(const FileDescriptor& fd, const std::string& bytes) {
     EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -113,6 +122,40 @@ TEST_F(FrameRelayTest, PassesOnBothWaysAndSaysWhoseItIs) {
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->user, "1000");
   EXPECT_EQ(known->since_us, 7);
+}
+
+TEST_F(FrameRelayTest, AHandshakeThatFailsOrDoesNotEndIsSaid) {
+  const testing::TestAuthority authority("an authority");
+  const auto identity = authority.Issue({"DNS:localhost"});
+  const TestFolder folder;
+  const auto write = [&](const char* name, const std::string& text) {
+    folder.Write(name, text);
+    ASSERT_EQ(::chmod((folder / name).c_str(), 0600), 0);
+  };
+  write("cert", identity.cert);
+  write("key", identity.key);
+  write("ca", authority.cert());
+  write("policy", R"({"name": "p", "allow_rules": [
+      {"name": "r", "source": {"principals": ["spiffe://wavetune/reader"]}}]})");
+  const auto access = TlsAccess::Open({.tls = {.cert = folder / "cert",
+                                               .key = folder / "key",
+                                               .ca = folder / "ca"},
+                                       .policy = folder / "policy"},
+                                      [](LogLevel, const std::string&) {});
+  ASSERT_TRUE(access.ok()) << access.status();
+  FrameRelay::Options options = Options();
+  options.access = access->get();
+  options.handshake = std::chrono::milliseconds(100);
+  server_.Close();
+  relay_ = FrameRelay::Start(std::move(options)).value();
+  Add();
+  Say(peer_, "GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(PlaceIsFree());
+  EXPECT_THAT(log(), HasSubstr("a connection of user 1000 on here fails in its "
+                               "handshake: "));
+  Add();
+  EXPECT_TRUE(PlaceIsFree());
+  EXPECT_THAT(log(), HasSubstr("did not end its handshake in time"));
 }
 
 TEST_F(FrameRelayTest, ThePeersEndIsTheServers) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -287,6 +288,16 @@ TEST_F(EtcdRegistryTest, ABackupThatHasOvertakenIsListedAnew) {
   restored.Etcdctl({"snapshot", "save", backup + "2"});
   etcd_.Restore(backup + "2");
   EXPECT_TRUE(follower.Sees({{"heads/a", "3"}}));
+}
+
+TEST_F(EtcdRegistryTest, TheProxyOfTheWebIsNotAskedForEtcd) {
+  const OtherServer proxy("HTTP/1.1 403 Forbidden\r\n\r\n");
+  const OddEtcd etcd(Nothing);
+  ASSERT_EQ(setenv("grpc_proxy", ("http://" + proxy.endpoint()).c_str(), 1), 0);
+  const auto node = Join(etcd.url());
+  const auto listing = node->List("heads/");
+  unsetenv("grpc_proxy");
+  EXPECT_TRUE(listing.ok()) << listing.status();
 }
 
 TEST_F(EtcdRegistryTest, AWatchHasTheNumberThatItsAnswerGives) {
