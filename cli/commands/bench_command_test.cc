@@ -160,6 +160,7 @@ TEST_F(BenchCommandTest, ATableThatWasRefusedIsAFailureThatSaysWhy) {
     daemon_->measured[i].mutable_result()->set_source(v1::DEFAULT);
   }
   daemon_->jobs = {Job(8, v1::SUCCEEDED)};
+  daemon_->jobs[0].clear_digest();
   daemon_->jobs[0].set_message("not promoted, the default serves on: slower");
   EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_}), kExitFailed);
   EXPECT_THAT(err_.str(),
