@@ -49,7 +49,7 @@ constexpr char kReads[] = "y-- y-y";
 constexpr char kReports[] = "-y- -y-";
 constexpr char kAdministers[] = "--y --y";
 constexpr char kAnybody[] = "yyy yyy";
-const std::map<std::string, const char*>& Table() {
+const std::map<std::string, const char*>& MethodRows() {
   static const auto* const table = new std::map<std::string, const char*>{
       {"/wavetune.v1.TableService/ListTables", kReads},
       {"/wavetune.v1.TableService/GetTable", kReads},
@@ -255,7 +255,7 @@ TEST_F(DaemonAccessTest, EveryMethodHasARow) {
   const std::vector<std::string> methods = DeclaredMethods();
   EXPECT_GE(methods.size(), 24u);
   for (const std::string& method : methods) {
-    EXPECT_TRUE(Table().contains(method)) << method;
+    EXPECT_TRUE(MethodRows().contains(method)) << method;
   }
 }
 
@@ -263,7 +263,7 @@ TEST_F(DaemonAccessTest, EveryMethodIsForThoseRolesThatItsRowNames) {
   for (size_t i = 0; i < std::size(kWays); ++i) {
     const auto channel = ChannelBy(kWays[i]);
     const size_t column = i < 3 ? i : i + 1;  // There is a gap in the row.
-    for (const auto& [method, row] : Table()) {
+    for (const auto& [method, row] : MethodRows()) {
       const grpc::Status status = CallWithNothing(channel, method);
       const grpc::StatusCode denied = i < 3
                                           ? grpc::StatusCode::UNIMPLEMENTED
@@ -288,7 +288,7 @@ TEST_F(DaemonAccessTest, WithoutAGoodCertificateNoMethodCanBeCalled) {
       {"expired", authority_.Issue(admin, {hours(-48), hours(-24)})},
       {"not valid yet", authority_.Issue(admin, {hours(24), hours(48)})}};
   for (const auto& [what, identity] : strangers) {
-    for (const auto& [method, row] : Table()) {
+    for (const auto& [method, row] : MethodRows()) {
       // Each by a connection of its own.
       const grpc::Status status =
           CallWithNothing(TcpChannel(identity, authority_), method);
@@ -375,7 +375,7 @@ TEST_F(DaemonAccessTest, ADenialSaysWhichRuleDenies) {
 
 TEST_F(DaemonAccessTest, ACertificateOfNoRoleMayAskForHealthAlone) {
   const auto channel = TcpChannel("somebody");
-  for (const auto& [method, row] : Table()) {
+  for (const auto& [method, row] : MethodRows()) {
     const bool denied = CallWithNothing(channel, method).error_code() ==
                         grpc::StatusCode::PERMISSION_DENIED;
     EXPECT_EQ(denied, row != kAnybody) << method;

@@ -92,8 +92,8 @@ EventRecord Retired(const TableChange& change) {
       table.withdrawn.empty() ? " serves no longer" : " is WITHDRAWN",
       AfterColon(change.why));
   if (change.refused) {
-    absl::StrAppend(&event.text, ". Profile it: wavetune reprofile --kernel ",
-                    table.key.kernel);
+    absl::StrAppend(&event.text, " (wavetune reprofile --kernel ",
+                    table.key.kernel, ")");
   }
   return event;
 }
