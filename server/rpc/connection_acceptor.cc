@@ -58,6 +58,13 @@ Speaks WhatIsSpoken(int fd, absl::string_view opening) {
                                          : Speaks::kSomethingElse;
 }
 
+// What has ended of a connection: asked anew, as an event may be of one before
+// that had its number.
+int EndsOf(int fd) {
+  pollfd look{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&look, 1, 0) == 1 ? look.revents : 0;
+}
+
 }  // namespace
 
 struct ConnectionAcceptor::Counts {
@@ -154,7 +161,7 @@ void ConnectionAcceptor::Run() {
       if (event.data.fd == socket_.fd()) {
         AcceptSome();
       } else {
-        OnEvent(event.data.fd, event.events);
+        OnEvent(event.data.fd);
       }
     }
     const Time now = SystemClock().SteadyNow();
@@ -244,14 +251,15 @@ void ConnectionAcceptor::Refuse(FileDescriptor fd, absl::string_view reason) {
                                 .since = SystemClock().SteadyNow()};
 }
 
-void ConnectionAcceptor::OnEvent(int fd, uint32_t events) {
+void ConnectionAcceptor::OnEvent(int fd) {
   const auto it = connections_.find(fd);
   if (it == connections_.end()) return;  // Dropped in this round.
-  if (it->second.state != Connection::State::kSilent ||
-      (events & (EPOLLHUP | EPOLLERR)) != 0) {
+  const bool refused = it->second.state == Connection::State::kRefused;
+  if ((EndsOf(fd) & (POLLHUP | POLLERR | (refused ? POLLRDHUP : 0))) != 0) {
     Drop(it);
     return;
   }
+  if (refused) return;
   switch (WhatIsSpoken(fd, options_.kind.opening)) {
     case Speaks::kRight:
       HandOver(it);

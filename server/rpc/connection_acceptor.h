@@ -117,7 +117,7 @@ class ConnectionAcceptor {
   void Add(FileDescriptor fd);
   // Says why, and gives the other side a moment to read that.
   void Refuse(FileDescriptor fd, absl::string_view reason);
-  void OnEvent(int fd, uint32_t events);
+  void OnEvent(int fd);
   void HandOver(Connections::iterator silent);
   // Forgets a connection, and closes its descriptor here.
   void Drop(Connections::iterator connection);

@@ -441,9 +441,11 @@ void FrameGate::BeginCall(bool peer_ended) {
   if (!head_.timeout.empty()) {
     AppendLiteral("grpc-timeout", head_.timeout, &block);
   }
-  calls_.push_back({.stream = stream,
-                    .peer_ended = peer_ended,
-                    .prefix_left = kPrefixBytes});
+  calls_.push_back(
+      {.stream = stream,
+       .peer_ended = peer_ended,
+       .sends_many = !options_.sends_many || options_.sends_many(head_.path),
+       .prefix_left = kPrefixBytes});
   ToServer(NGHTTP2_HEADERS,
            static_cast<uint8_t>(NGHTTP2_FLAG_END_HEADERS |
                                 (peer_ended ? NGHTTP2_FLAG_END_STREAM : 0)),
@@ -482,6 +484,10 @@ absl::Status FrameGate::FollowMessages(Call* call, absl::string_view data) {
       data.remove_prefix(1);
       if (call->prefix_left == kPrefixBytes) {
         if (byte != 0) return TooMuch("a compressed message");
+        if (call->sent_one && !call->sends_many) {
+          return TooMuch("a second message with a call that takes one");
+        }
+        call->sent_one = true;
         call->length = 0;
       } else {
         call->length = call->length << 8 | byte;
@@ -685,6 +691,7 @@ void FrameGate::ToServer(uint8_t type, uint8_t flags, uint32_t stream,
 }
 
 void FrameGate::Answer(int code, absl::string_view text, bool peer_ended) {
+  Owe(PeerShare::kFrameCost);
   std::string block = {kStatus200};
   AppendLiteral(kContentTypeName, "application/grpc", &block);
   AppendLiteral("grpc-status", absl::StrCat(code), &block);

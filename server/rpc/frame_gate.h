@@ -15,6 +15,8 @@
 //     many of all connections of a peer (PeerShare);
 //   - a message comes in few frames, and is not compressed: neither a thousand
 //     slices of a byte, nor a megabyte that becomes a gigabyte;
+//   - a call has as many messages as its method takes: gRPC keeps what nobody
+//     is going to read;
 //   - who may not call a method is answered here.
 //
 // Numbers of streams, windows, pings and the answers are gRPC's and the peer's
@@ -57,6 +59,9 @@ class FrameGate {
     // Returns why the peer may not call a method, by its path; empty where it
     // may. Absent: it may call all.
     std::function<std::string(absl::string_view path)> judge;
+    // Returns whether a call of a method sends more than one message. Absent:
+    // all do.
+    std::function<bool(absl::string_view path)> sends_many;
   };
 
   explicit FrameGate(Options options);
@@ -97,6 +102,8 @@ class FrameGate {
   struct Call {
     uint32_t stream = 0;
     bool peer_ended = false;
+    bool sends_many = true;
+    bool sent_one = false;     // Or has begun to.
     uint32_t frames = 0;       // That the message came in so far.
     uint32_t prefix_left = 0;  // Of the five bytes before it.
     uint32_t length = 0;

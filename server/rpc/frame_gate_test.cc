@@ -137,9 +137,13 @@ class FrameGateTest : public ::testing::Test {
   std::string denied_;  // What may not be called.
   std::unique_ptr<FrameGate> gate_ =
       std::make_unique<FrameGate>(FrameGate::Options{
-          .share = &share_, .judge = [this](absl::string_view path) {
-            return path == denied_ ? std::string("it is 100 % denied") : "";
-          }});
+          .share = &share_,
+          .judge =
+              [this](absl::string_view path) {
+                return path == denied_ ? std::string("it is 100 % denied") : "";
+              },
+          .sends_many =
+              [](absl::string_view path) { return path != "/a.B/Watch"; }});
   nghttp2_hd_deflater* deflater_ = nullptr;
   std::string to_server_;
   std::string to_peer_;
@@ -310,6 +314,24 @@ TEST_F(FrameGateTest, SmallMessagesAreAsManyAsTheyLike) {
     ASSERT_TRUE(Say(Frame(NGHTTP2_DATA, 0, 1, large)).ok());
     large.assign(16384, 'z');
   }
+}
+
+// What nobody is going to read would stay in the server.
+TEST_F(FrameGateTest, ACallHasAsManyMessagesAsItsMethodTakes) {
+  const std::string message = Frame(NGHTTP2_DATA, 0, 1, {0, 0, 0, 0, 1, 'x'});
+  ASSERT_TRUE(Say(HeadersFrame(1, Call("/a.B/Watch")) + message).ok());
+  Forget();
+  const absl::Status status = Say(message);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("a second message"));
+  EXPECT_THAT(to_server_, IsEmpty());
+}
+
+TEST_F(FrameGateTest, AnswersOfHereAreOwed) {
+  denied_ = "/a.B/C";
+  ASSERT_TRUE(share_.Settled(std::chrono::seconds(1)));
+  ASSERT_TRUE(Say(HeadersFrame(1, Call("/a.B/C"), true)).ok());
+  EXPECT_FALSE(share_.Settled(std::chrono::seconds(1)));
 }
 
 TEST_F(FrameGateTest, WhatMovesNoCallForwardIsOwed) {

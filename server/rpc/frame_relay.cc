@@ -196,17 +196,15 @@ void FrameRelay::Run() {
     }
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<size_t>(i)];
-      const uint64_t id = event.data.u64 / 2;
       if (event.data.u64 == kWakeTag) continue;
-      turn.insert(id);
-      if (event.data.u64 == ServerTag(id)) {
-        if ((event.events & EPOLLHUP) != 0) SayFarewell(id, now);
-      } else if ((event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
-        NotePeerLeft(id);
-      }
+      turn.insert(event.data.u64 / 2);
+      Hear(event.data.u64, event.events, now);
     }
     TakeAdded(now);
-    for (const uint64_t id : turn) Pump(id, now);
+    // Of connections that pay a debt together each has its turn.
+    const auto next = turn.upper_bound(last_heard_);
+    std::for_each(next, turn.end(), [&](uint64_t id) { Pump(id, now); });
+    std::for_each(turn.begin(), next, [&](uint64_t id) { Pump(id, now); });
     if (now >= next_look) {
       next_look = now + kRelayTick;
       LookAtTimes(now);
@@ -278,7 +276,8 @@ bool FrameRelay::Connect(Connection* connection) {
     End(connection->id);
     return false;
   }
-  FrameGate::Options gate = {.share = connection->share};
+  FrameGate::Options gate = {.share = connection->share,
+                             .sends_many = options_.sends_many};
   std::string user = absl::StrCat(connection->accepted.peer.user);
   if (connection->tls != nullptr) {
     const CertificateNames& names = connection->tls->names();
@@ -381,17 +380,19 @@ bool FrameRelay::FromServer(Connection* connection, bool* moved) {
   return true;
 }
 
-// Also where its last words are not read yet, as the peer takes none before.
-void FrameRelay::SayFarewell(uint64_t id, Time now) {
-  const auto it = connections_.find(id);
+void FrameRelay::Hear(uint64_t tag, uint32_t events, Time now) {
+  const auto it = connections_.find(tag / 2);
   if (it == connections_.end()) return;
-  it->second->until =
-      std::min<Time>(it->second->until, now + options_.farewell);
-}
-
-void FrameRelay::NotePeerLeft(uint64_t id) {
-  const auto it = connections_.find(id);
-  if (it != connections_.end()) it->second->peer_left = true;
+  Connection* const connection = it->second.get();
+  if (tag == PeerTag(connection->id)) {
+    connection->peer_left = connection->peer_left ||
+                            (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  } else if ((events & EPOLLHUP) != 0) {
+    // Also where the server's last words are not read yet, as the peer takes
+    // none before.
+    connection->until =
+        std::min<Time>(connection->until, now + options_.farewell);
+  }
 }
 
 bool FrameRelay::FromPeer(Connection* connection, Time now, bool* moved) {
@@ -408,9 +409,11 @@ bool FrameRelay::FromPeer(Connection* connection, Time now, bool* moved) {
     if (got <= 0) return false;
     bytes = absl::string_view(scratch_.data(), static_cast<size_t>(got));
   }
-  *moved = true;
+  last_heard_ = connection->id;
   const absl::Status taken = connection->gate->FromPeer(
       bytes, connection->to_server.bytes(), connection->to_peer.bytes());
+  // A gate that stays full waits for the server.
+  *moved = *moved || !bytes.empty() || !connection->to_peer.empty();
   if (taken.ok()) return true;
   Warn(*connection, absl::StrCat("is closed: ", taken.message()));
   connection->to_peer.bytes()->append(connection->gate->Goodbye(taken));

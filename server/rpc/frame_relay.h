@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "base/clock.h"
 #include "base/file_descriptor.h"
 #include "server/rpc/connection_acceptor.h"
@@ -50,6 +51,8 @@ class FrameRelay {
     // Who may call what; nullptr: whoever is connected, without TLS. Outlives
     // the relay.
     const TlsAccess* access = nullptr;
+    // As FrameGate's.
+    std::function<bool(absl::string_view path)> sends_many;
     // Hears why connections are ended. Lines of one `kind` are repeats.
     std::function<void(const std::string& kind, const std::string& text)> warn;
     // How long a handshake may take.
@@ -94,8 +97,7 @@ class FrameRelay {
   bool ShakeHands(Connection* connection);
   bool FromPeer(Connection* connection, Time now, bool* moved);
   bool FromServer(Connection* connection, bool* moved);
-  void SayFarewell(uint64_t id, Time now);
-  void NotePeerLeft(uint64_t id);
+  void Hear(uint64_t tag, uint32_t events, Time now);
   void End(uint64_t id);
   void LookAtTimes(Time now);
   bool Watch(int fd, uint64_t tag);
@@ -118,6 +120,7 @@ class FrameRelay {
   uint64_t next_id_ = 1;
   std::set<uint64_t> again_;    // Have more to move at once.
   std::set<uint64_t> waiting_;  // Until their peer's debt is paid back.
+  uint64_t last_heard_ = 0;     // Whose peer was read from last.
   std::string scratch_;
   // For Probe.
   std::atomic<uint64_t> rounds_ = 0;

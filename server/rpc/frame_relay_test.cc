@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <future>
@@ -20,6 +21,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/rpc/peer_share.h"
 #include "server/rpc/peer_users.h"
 #include "server/rpc/tls_access.h"
 #include "server/test_folder.h"
@@ -106,11 +108,11 @@ class FrameRelayTest : public ::testing::Test {
   PeerUsers peers_;
   std::promise<int> served_;
   std::mutex mutex_;
-  std::string log_;  // Guarded by mutex_.
+  std::string log_;                    // Guarded by mutex_.
+  std::unique_ptr<FrameRelay> relay_;  // Waits for both ends to be closed.
   std::shared_ptr<int> place_;
   FileDescriptor peer_;
   FileDescriptor server_;
-  std::unique_ptr<FrameRelay> relay_;
 };
 
 TEST_F(FrameRelayTest, PassesOnBothWaysAndSaysWhoseItIs) {
@@ -221,41 +223,77 @@ TEST_F(FrameRelayTest, NothingIsReadFromWhoDoesNotRead) {
   server.join();
 }
 
-TEST_F(FrameRelayTest, WhoLeavesInDebtKeepsNoPlace) {
-  ASSERT_EQ(::fcntl(peer_.get(), F_SETFL, O_NONBLOCK), 0);
-  Say(peer_, NGHTTP2_CLIENT_MAGIC);
-  size_t received = 0;
-  std::thread server([&] {
-    std::array<char, 4096> bytes{};
-    for (;;) {
-      pollfd readable{.fd = server_.get(), .events = POLLIN, .revents = 0};
-      if (::poll(&readable, 1, 60'000) != 1) return;
-      const ssize_t got = ::recv(server_.get(), bytes.data(), bytes.size(), 0);
-      if (got <= 0) return;
-      received += static_cast<size_t>(got);
-    }
-  });
-  // Until nothing more is read: what is in the sockets then is worth more than
-  // half a second of debt.
-  std::string pings;
-  for (int i = 0; i < 4096; ++i) pings += kPing;
-  size_t sent = 0;
-  for (int full = 0; full < 10;) {
-    const ssize_t taken =
-        ::send(peer_.get(), pings.data() + sent % pings.size(),
-               pings.size() - sent % pings.size(), MSG_NOSIGNAL);
-    if (taken > 0) {
-      full = 0;
-      sent += static_cast<size_t>(taken);
-    } else {
-      ++full;
-      SystemClock().Sleep(std::chrono::milliseconds(5));
-    }
+// A peer that owes more than it may, on a connection whose server reads.
+class FrameRelayDebtTest : public FrameRelayTest {
+ protected:
+  void SetUp() override {
+    FrameRelayTest::SetUp();
+    Say(server_, kSettings);
+    reader_ = std::thread([this, server = server_.get()] {
+      std::string bytes(size_t{64} << 10, '\0');
+      for (;;) {
+        const ssize_t got = ::recv(server, bytes.data(), bytes.size(), 0);
+        if (got > 0) {
+          passed_ += static_cast<size_t>(got);
+          continue;
+        }
+        if (got == 0 || errno != EAGAIN) return;
+        pollfd readable{.fd = server, .events = POLLIN, .revents = 0};
+        ::poll(&readable, 1, -1);
+      }
+    });
+    ASSERT_EQ(::fcntl(peer_.get(), F_SETFL, O_NONBLOCK), 0);
+    Say(peer_, NGHTTP2_CLIENT_MAGIC);
+    const size_t owed =
+        static_cast<size_t>(PeerShare::kMostDebt) * kPing.size();
+    while (sent_ < owed || !full_) Flood();
   }
+  void TearDown() override {
+    peer_.Close();
+    flooded_.Close();
+    reader_.join();
+  }
+  // Says what fits.
+  void Flood() {
+    const int fd = flooded_.valid() ? flooded_.get() : peer_.get();
+    std::string pings;
+    for (int i = 0; i < 100; ++i) pings += kPing;
+    pings.erase(0, sent_ % kPing.size());
+    const ssize_t sent = ::send(fd, pings.data(), pings.size(), MSG_NOSIGNAL);
+    full_ = sent < 0;
+    if (sent > 0) sent_ += static_cast<size_t>(sent);
+  }
+
+  std::atomic<size_t> passed_ = 0;
+  size_t sent_ = 0;
+  bool full_ = false;
+  FileDescriptor flooded_;
+  std::thread reader_;
+};
+
+TEST_F(FrameRelayDebtTest, WhoLeavesInDebtKeepsNoPlace) {
   peer_.Close();
-  server.join();
   EXPECT_TRUE(PlaceIsFree());
-  EXPECT_LT(received, sent);
+  reader_.join();
+  reader_ = std::thread([] {});
+  EXPECT_LT(passed_.load(), sent_);
+}
+
+TEST_F(FrameRelayDebtTest, EachConnectionHasItsTurn) {
+  flooded_ = std::move(peer_);
+  const FileDescriptor flooded_server = std::move(server_);
+  Connect();
+  std::atomic<bool> heard = false;
+  std::thread flood([&] {
+    while (!heard) Flood();
+  });
+  Say(peer_, NGHTTP2_CLIENT_MAGIC + kPing);
+  EXPECT_EQ(Read(server_, 41), NGHTTP2_CLIENT_MAGIC + kPing);
+  heard = true;
+  flood.join();
+  flooded_.Close();
+  reader_.join();
+  reader_ = std::thread([] {});
 }
 
 TEST_F(FrameRelayTest, WhoBreaksTheRulesIsToldAndLogged) {

@@ -7,6 +7,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,14 @@ constexpr absl::string_view kProtocols("\x02h2", 3);
 constexpr char kCiphers[] = "ECDHE+AESGCM:ECDHE+CHACHA20";
 // Of a client's certificate, with those between it and its authority.
 constexpr long kMostChainBytes = 32L << 10;  // NOLINT: OpenSSL's.
+// Of a ClientHello; OpenSSL would take 128 KiB, before anybody is known.
+constexpr size_t kMostHelloBytes = size_t{16} << 10;
+// Read at once without a byte of what is carried: new keys without end, or a
+// handshake begun again, would keep the thread.
+constexpr int kMostRecords = 128;
+// How the random number of a ServerHello begins that asks for another
+// ClientHello (RFC 8446, 4.1.3), which could be of any size.
+constexpr absl::string_view kAsksAgain("\xcf\x21\xad\x74\xe5\x9a\x61\x11", 8);
 
 struct FreeNames {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
@@ -179,6 +188,11 @@ CertificateNames NamesIn(X509* certificate) {
   return names;
 }
 
+TlsSession::TlsSession(ssl_st* ssl) : ssl_(ssl) {
+  SSL_set_msg_callback(ssl_, Hear);
+  SSL_set_msg_callback_arg(ssl_, this);
+}
+
 TlsSession::~TlsSession() {
   ERR_clear_error();
   if (!broken_ && SSL_is_init_finished(ssl_) == 1) SSL_shutdown(ssl_);
@@ -186,9 +200,50 @@ TlsSession::~TlsSession() {
   ERR_clear_error();
 }
 
+void TlsSession::Hear(int is_sent, int, int type, const void* bytes,
+                      size_t size, ssl_st* ssl, void* session) {
+  auto* const self = static_cast<TlsSession*>(session);
+  if (is_sent == 0 && type == SSL3_RT_HEADER) {
+    if (++self->records_ <= kMostRecords) return;
+    self->problem_ = "it sends records that say nothing";
+  } else {
+    const absl::string_view sent(static_cast<const char*>(bytes), size);
+    if (is_sent == 0 || type != SSL3_RT_HANDSHAKE ||
+        sent[0] != SSL3_MT_SERVER_HELLO ||
+        sent.substr(6, kAsksAgain.size()) != kAsksAgain) {
+      return;
+    }
+    self->problem_ = "it offers no key of a group that the daemon has";
+  }
+  // Nothing more is read.
+  SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN);
+}
+
+TlsSession::Step TlsSession::LookAtHello() {
+  std::array<unsigned char, 9> head{};  // Of a record, and a message.
+  const ssize_t size = ::recv(SSL_get_fd(ssl_), head.data(), head.size(),
+                              MSG_PEEK | MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return Step::kMore;
+  if (size > 0 && static_cast<size_t>(size) < head.size()) return Step::kMore;
+  const size_t record = size_t{head[3]} << 8 | head[4];
+  const size_t hello = size_t{head[6]} << 16 | size_t{head[7]} << 8 | head[8];
+  hello_seen_ = true;
+  // OpenSSL says what is wrong with anything else.
+  if (size <= 0 || (record >= 4 && hello <= kMostHelloBytes)) {
+    return Step::kDone;
+  }
+  problem_ = "its ClientHello is above 16 KiB, or in pieces";
+  broken_ = true;
+  return Step::kFailed;
+}
+
 TlsSession::Step TlsSession::Handshake() {
   ERR_clear_error();
   errno = 0;
+  records_ = 0;
+  if (!hello_seen_) {
+    if (const Step seen = LookAtHello(); seen != Step::kDone) return seen;
+  }
   const int result = SSL_do_handshake(ssl_);
   if (result == 1) {
     const unsigned char* protocol = nullptr;
@@ -203,10 +258,12 @@ TlsSession::Step TlsSession::Handshake() {
     return Step::kFailed;
   }
   const int error = SSL_get_error(ssl_, result);
-  if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
+  if (problem_.empty() &&
+      (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)) {
     return Step::kMore;
   }
   broken_ = true;
+  if (!problem_.empty()) return Step::kFailed;
   const long verified = SSL_get_verify_result(ssl_);  // NOLINT: OpenSSL's.
   problem_ = verified == X509_V_OK
                  ? LastError()
@@ -218,6 +275,7 @@ TlsSession::Step TlsSession::Handshake() {
 
 ssize_t TlsSession::Read(char* bytes, size_t size) {
   ERR_clear_error();
+  records_ = 0;
   return Outcome(SSL_read(ssl_, bytes, static_cast<int>(size)));
 }
 

@@ -54,13 +54,21 @@ class TlsSession {
 
  private:
   friend class TlsServer;
-  explicit TlsSession(ssl_st* ssl) : ssl_(ssl) {}
+  explicit TlsSession(ssl_st* ssl);
 
+  // Whether the peer's first words have been seen to be of a size that is to
+  // be taken: OpenSSL reserves what they announce.
+  Step LookAtHello();
+  // OpenSSL's, of each record and message.
+  static void Hear(int is_sent, int version, int type, const void* bytes,
+                   size_t size, ssl_st* ssl, void* session);
   // What the last call has come to.
   ssize_t Outcome(int result);
 
   ssl_st* const ssl_;
   bool broken_ = false;
+  bool hello_seen_ = false;
+  int records_ = 0;  // Read by the function of the interface that runs.
   std::string problem_;
   CertificateNames names_;
 };

@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "google/protobuf/descriptor.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/grpcpp.h"
 #include "grpcpp/health_check_service_interface.h"
@@ -45,6 +49,16 @@ class Reflection final : public grpc::ServerBuilderOption {
  private:
   const bool on_;
 };
+
+// Whether a call of "/package.Service/Method" sends more than one message.
+bool SendsMany(absl::string_view path) {
+  std::string name(absl::StripPrefix(path, "/"));
+  std::replace(name.begin(), name.end(), '/', '.');
+  const auto* const method =
+      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
+          name);
+  return method != nullptr && method->client_streaming();
+}
 
 int Milliseconds(std::chrono::milliseconds time) {
   return static_cast<int>(time.count());
@@ -123,6 +137,7 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
       health->SetServingStatus("", false);
     }
     FrameRelay::Options own = relay;
+    own.sends_many = SendsMany;
     own.serve = [server = entry.server.get()](int fd) {
       grpc::AddInsecureChannelFromFd(server, fd);
     };

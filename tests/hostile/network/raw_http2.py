@@ -208,6 +208,17 @@ def messages_byte_by_byte(place, read):
     again_and_again(place, attack, read=read)
 
 
+def messages_that_nobody_reads(place, read):
+    for _ in range(32):
+        try:
+            peer = place.begin(read=read)
+            for stream in range(1, 257, 2):
+                peer.sendall(frame(HEADERS, END_HEADERS, stream, headers(WATCH)) + frame(DATA, 0, stream, NOTHING) * 13000)
+        except OSError:
+            pass
+    time.sleep(SECONDS)
+
+
 def compressed_messages(place, read):
     bomb = zlib.compress(bytes(200 << 20), 9)
 
@@ -262,9 +273,21 @@ def handshakes(place, _read):
             pass
 
 
+def hellos_that_announce_much(place, _read):
+    """From four addresses, each with all the connections it may have."""
+    held = []
+    record = b"\x16\x03\x01\x40\x00"
+    for connection in range(1024):
+        with contextlib.suppress(OSError):
+            peer = socket.create_connection(("127.0.0.1", place.node.port), 1, (f"127.0.0.{2 + connection % 4}", 0))
+            held.append(peer)
+            peer.sendall(record + b"\x01\x02\x01\x00" + bytes(16380) + (record + bytes(16384)) * 7)
+    time.sleep(SECONDS)
+
+
 ATTACKS = [streams_without_an_acknowledgement, references_to_a_large_header, calls_that_are_reset, calls_on_connections_that_end,
            headers_without_end, frames_that_say_nothing, watches_without_a_window, requests_that_never_come,
-           messages_that_are_announced, messages_byte_by_byte, compressed_messages, headers_that_abort_it]
+           messages_that_are_announced, messages_byte_by_byte, messages_that_nobody_reads, compressed_messages, headers_that_abort_it]
 
 
 def certificates(folder):
@@ -349,10 +372,34 @@ def judge(node, kind, attack, read):
     return p99
 
 
+def answered(place):
+    """Whether a peer of the attackers' own address is answered as soon as the debt of 4,096 calls that end at once is paid."""
+    began = time.monotonic()
+    with place.begin() as peer:
+        peer.settimeout(15)
+        peer.sendall(call(1))
+        said = b""
+        while struct.pack(">I", 1) not in [said[at + 5:at + 9] for at in frames_of(said)]:
+            more = peer.recv(65536)
+            if not more:
+                return False
+            said += more
+    return time.monotonic() - began < 10
+
+
+def frames_of(said):
+    at = 0
+    while at + 9 <= len(said):
+        yield at
+        at += 9 + int.from_bytes(said[at:at + 3], "big")
+
+
 def attacks_over(node, kind):
     for attack in ATTACKS:
         for read in (False, True):
             judge(node, kind, attack, read)
+            if kind == "tls":
+                check(answered(Place(node, kind)), "another peer of that address is answered")
 
 
 def free_port():
@@ -375,6 +422,7 @@ def scenario():
             attacks_over(node, kind)
             if kind == "tls":
                 judge(node, kind, handshakes, False)
+                judge(node, kind, hellos_that_announce_much, False)
             check(node.cli("status").returncode == 0, "it answers after all of that")
 
 
