@@ -200,10 +200,13 @@ absl::Status Http2Call::SendRequest(const std::string& path,
   std::string body(1, '\0');  // Not compressed.
   absl::StrAppend(&body, EncodeUint32(static_cast<uint32_t>(request.size())),
                   request);
+  // Of at most eight digits: milliseconds last for a day.
+  const std::string timeout =
+      timeout_us > 0 ? absl::StrCat(timeout_us / 1000 + 1, "m") : "";
   std::string bytes = absl::StrCat(
       Http2Preface(),
       EncodeFrame(FrameType::kHeaders, kEndHeaders, kStream,
-                  EncodeRequestHeaders(path, "localhost", timeout_us)));
+                  EncodeRequestHeaders(path, "localhost", timeout)));
   absl::string_view rest = body;
   while (!rest.empty()) {
     const absl::string_view part = rest.substr(0, kMaxFrameBytes);
@@ -248,18 +251,19 @@ absl::Status Http2Call::Run(const std::string& path, const std::string& request,
 }
 
 absl::Status Http2Call::TakeFrames(const OnMessage& on_message) {
+  absl::string_view rest = received_;
   while (!ended_ && wanted_) {
-    ASSIGN_OR_RETURN(const std::optional<Http2Frame> frame,
-                     TakeFrame(&received_));
-    if (!frame) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::optional<Http2Frame> frame, TakeFrame(&rest));
+    if (!frame) break;
     RETURN_IF_ERROR(Take(*frame, on_message));
   }
+  received_.erase(0, received_.size() - rest.size());
   return absl::OkStatus();
 }
 
 absl::Status Http2Call::Take(const Http2Frame& frame,
                              const OnMessage& on_message) {
-  const bool ack = (frame.flags & kAck) != 0;
+  const bool ack = frame.Has(kAck);
   switch (frame.type) {
     case FrameType::kData:
       return TakeData(frame, on_message);
@@ -292,8 +296,8 @@ absl::Status Http2Call::TakeHeaders(const Http2Frame& frame) {
   if (block_.size() > kMaxMessageBytes)
     return absl::DataLossError("the daemon's headers have no end");
   if (frame.type == FrameType::kHeaders)
-    ended_ = ended_ || (frame.flags & kEndStream) != 0;
-  if ((frame.flags & kEndHeaders) == 0) {
+    ended_ = ended_ || frame.Has(kEndStream);
+  if (!frame.Has(kEndHeaders)) {
     ended_ = false;  // Before its headers are whole.
     return absl::OkStatus();
   }
@@ -335,7 +339,7 @@ absl::Status Http2Call::TakeData(const Http2Frame& frame,
     begin += kMessagePrefix + size;
   }
   body_.erase(0, begin);
-  ended_ = ended_ || (frame.flags & kEndStream) != 0;
+  ended_ = ended_ || frame.Has(kEndStream);
   return absl::OkStatus();
 }
 

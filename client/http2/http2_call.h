@@ -24,7 +24,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "client/http2/http2_frames.h"
+#include "base/http2_frames.h"
 
 namespace wavetune {
 

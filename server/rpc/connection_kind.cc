@@ -10,12 +10,11 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/http2_frames.h"
 
 namespace wavetune {
 namespace {
 
-// What an HTTP/2 client says first (RFC 9113, section 3.4).
-constexpr absl::string_view kHttp2Opening = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // A handshake record of TLS 1.0 or later (RFC 8446, section 5.1).
 constexpr absl::string_view kTlsOpening = "\x16\x03";
 // 255.255.255.255 and a number that no hash below has: nobody connects from it.

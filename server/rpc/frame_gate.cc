@@ -3,7 +3,6 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -16,9 +15,6 @@
 namespace wavetune {
 namespace {
 
-constexpr absl::string_view kPreface(NGHTTP2_CLIENT_MAGIC,
-                                     NGHTTP2_CLIENT_MAGIC_LEN);
-constexpr size_t kFrameHeaderBytes = 9;
 constexpr size_t kSettingBytes = 6;
 // As encoded: a block of literals is no longer than decoded.
 constexpr size_t kMostBlockBytes = 2 * FrameGate::kMostHeaderBytes;
@@ -47,78 +43,6 @@ absl::Status TooMuch(absl::string_view what) {
   return absl::ResourceExhaustedError(absl::StrCat("it sent ", what));
 }
 
-std::string Uint32Bytes(uint32_t value) {
-  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
-          static_cast<char>(value >> 8), static_cast<char>(value)};
-}
-
-uint32_t Uint32At(absl::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    value = value << 8 | static_cast<uint8_t>(bytes[i]);
-  }
-  return value;
-}
-
-size_t LengthOf(absl::string_view header) {
-  return Uint32At(header) >> 8;  // It has three bytes.
-}
-
-uint32_t StreamOf(absl::string_view header) {
-  return Uint32At(header.substr(5)) & 0x7fffffff;
-}
-
-void AppendFrame(uint8_t type, uint8_t flags, uint32_t stream,
-                 absl::string_view payload, std::string* out) {
-  const std::string length = Uint32Bytes(static_cast<uint32_t>(payload.size()));
-  const std::array<char, 2> kind = {static_cast<char>(type),
-                                    static_cast<char>(flags)};
-  absl::StrAppend(out, absl::string_view(length).substr(1),
-                  absl::string_view(kind.data(), kind.size()),
-                  Uint32Bytes(stream), payload);
-}
-
-// HPACK (RFC 7541) of what is said here: static entries and literals alone.
-void AppendInteger(uint8_t first, uint32_t prefix_bits, size_t value,
-                   std::string* out) {
-  const size_t most = (size_t{1} << prefix_bits) - 1;
-  if (value < most) {
-    out->push_back(static_cast<char>(first | value));
-    return;
-  }
-  out->push_back(static_cast<char>(first | most));
-  for (value -= most; value >= 128; value >>= 7) {
-    out->push_back(static_cast<char>(0x80 | (value & 0x7f)));
-  }
-  out->push_back(static_cast<char>(value));
-}
-
-void AppendText(absl::string_view text, std::string* out) {
-  AppendInteger(0, 7, text.size(), out);
-  absl::StrAppend(out, text);
-}
-
-// A literal that no table keeps; its name is that of a static entry.
-void AppendLiteral(size_t name, absl::string_view value, std::string* out) {
-  AppendInteger(0, 4, name, out);
-  AppendText(value, out);
-}
-
-void AppendLiteral(absl::string_view name, absl::string_view value,
-                   std::string* out) {
-  out->push_back(0);
-  AppendText(name, out);
-  AppendText(value, out);
-}
-
-// Static entries (RFC 7541, appendix A).
-constexpr char kMethodPost = '\x83';
-constexpr char kSchemeHttp = '\x86';
-constexpr char kStatus200 = '\x88';
-constexpr size_t kAuthorityName = 1;
-constexpr size_t kPathName = 4;
-constexpr size_t kContentTypeName = 31;
-
 // "/package.Service/Method".
 bool IsPath(absl::string_view path) {
   return path.size() <= kMostPathBytes && absl::StartsWith(path, "/") &&
@@ -142,39 +66,6 @@ bool IsTimeout(absl::string_view text) {
                      [](unsigned char c) { return absl::ascii_isdigit(c); });
 }
 
-// As gRPC has a text in grpc-message.
-std::string PercentEncoded(absl::string_view text) {
-  constexpr absl::string_view kDigits = "0123456789ABCDEF";
-  std::string encoded;
-  for (const char c : text) {
-    if (c >= ' ' && c <= '~' && c != '%') {
-      encoded.push_back(c);
-      continue;
-    }
-    const auto byte = static_cast<uint8_t>(c);
-    encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return encoded;
-}
-
-// Takes padding, and priority of HEADERS, off a payload. False: it has none
-// that is whole.
-bool Unpad(uint8_t type, uint8_t flags, absl::string_view* payload) {
-  size_t padding = 0;
-  if ((flags & NGHTTP2_FLAG_PADDED) != 0) {
-    if (payload->empty()) return false;
-    padding = static_cast<uint8_t>(payload->front());
-    payload->remove_prefix(1);
-  }
-  if (type == NGHTTP2_HEADERS && (flags & NGHTTP2_FLAG_PRIORITY) != 0) {
-    if (payload->size() < 5) return false;
-    payload->remove_prefix(5);
-  }
-  if (padding > payload->size()) return false;
-  payload->remove_suffix(padding);
-  return true;
-}
-
 nghttp2_hd_inflater* NewInflater() {
   nghttp2_hd_inflater* inflater = nullptr;
   // Fails for lack of memory alone.
@@ -194,7 +85,7 @@ std::string Rewritten(absl::string_view settings) {
   std::string kept;
   for (; settings.size() >= kSettingBytes;
        settings.remove_prefix(kSettingBytes)) {
-    const uint32_t id = Uint32At(settings) >> 16;
+    const uint32_t id = DecodeUint32(settings) >> 16;
     if (id == NGHTTP2_SETTINGS_HEADER_TABLE_SIZE ||
         id == NGHTTP2_SETTINGS_MAX_FRAME_SIZE ||
         id == NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS ||
@@ -205,7 +96,7 @@ std::string Rewritten(absl::string_view settings) {
   }
   const auto add = [&kept](uint8_t id, size_t value) {
     absl::StrAppend(&kept, std::string({'\0', static_cast<char>(id)}),
-                    Uint32Bytes(static_cast<uint32_t>(value)));
+                    EncodeUint32(static_cast<uint32_t>(value)));
   };
   add(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, FrameGate::kMostCalls);
   add(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, FrameGate::kMostHeaderBytes);
@@ -247,57 +138,50 @@ absl::Status FrameGate::FromPeer(absl::string_view bytes,
 
 absl::Status FrameGate::TakeFrames(absl::string_view* bytes) {
   if (!greeted_) {
-    if (bytes->size() < kPreface.size()) return absl::OkStatus();
-    if (!absl::ConsumePrefix(bytes, kPreface)) return Wrong("no preface");
+    if (bytes->size() < kHttp2Opening.size()) return absl::OkStatus();
+    if (!absl::ConsumePrefix(bytes, kHttp2Opening)) return Wrong("no preface");
     greeted_ = true;
-    absl::StrAppend(to_server_, kPreface);
+    absl::StrAppend(to_server_, kHttp2Opening);
   }
-  full_ = false;
-  while (bytes->size() >= kFrameHeaderBytes) {
+  for (;;) {
     full_ = told_.size() >= kMostToldBytes;
-    if (full_) break;
-    const absl::string_view header = bytes->substr(0, kFrameHeaderBytes);
-    const size_t length = LengthOf(header);
-    if (length > kMostFrameBytes) return Wrong("a frame above 16,384 bytes");
-    if (bytes->size() < kFrameHeaderBytes + length) break;
-    const Frame frame = {static_cast<uint8_t>(header[3]),
-                         static_cast<uint8_t>(header[4]), StreamOf(header),
-                         bytes->substr(kFrameHeaderBytes, length)};
-    bytes->remove_prefix(kFrameHeaderBytes + length);
-    RETURN_IF_ERROR(Take(frame));
+    if (full_) return absl::OkStatus();
+    const auto frame = TakeFrame(bytes);
+    if (!frame.ok()) return Wrong("a frame above 16,384 bytes");
+    if (!*frame) return absl::OkStatus();
+    RETURN_IF_ERROR(Take(**frame));
   }
-  return absl::OkStatus();
 }
 
-absl::Status FrameGate::Take(const Frame& frame) {
-  if (block_stream_ != 0 &&
-      (frame.type != NGHTTP2_CONTINUATION || frame.stream != block_stream_)) {
+absl::Status FrameGate::Take(const Http2Frame& frame) {
+  if (block_stream_ != 0 && (frame.type != FrameType::kContinuation ||
+                             frame.stream != block_stream_)) {
     return Wrong("another frame within a block of headers");
   }
   switch (frame.type) {
-    case NGHTTP2_DATA:
+    case FrameType::kData:
       return TakeData(frame);
-    case NGHTTP2_HEADERS:
+    case FrameType::kHeaders:
       return TakeHeaders(frame);
-    case NGHTTP2_CONTINUATION:
+    case FrameType::kContinuation:
       if (block_stream_ == 0) return Wrong("CONTINUATION of nothing");
       Owe(PeerShare::kFrameCost);
       return TakeBlock(frame, frame.payload);
-    case NGHTTP2_RST_STREAM:
+    case FrameType::kRstStream:
       return TakeReset(frame);
-    case NGHTTP2_SETTINGS:
+    case FrameType::kSettings:
       return TakeSettings(frame);
-    case NGHTTP2_PING:
+    case FrameType::kPing:
       return TakePing(frame);
-    case NGHTTP2_WINDOW_UPDATE:
+    case FrameType::kWindowUpdate:
       return TakeWindow(frame);
-    case NGHTTP2_GOAWAY:
+    case FrameType::kGoAway:
       if (frame.stream != 0 || frame.payload.size() < 8) return Wrong("GOAWAY");
       Owe(PeerShare::kFrameCost);
       // Without the text that may follow.
-      ToServer(NGHTTP2_GOAWAY, 0, 0, frame.payload.substr(0, 8));
+      ToServer(FrameType::kGoAway, 0, 0, frame.payload.substr(0, 8));
       return absl::OkStatus();
-    case NGHTTP2_PUSH_PROMISE:
+    case FrameType::kPushPromise:
       return Wrong("PUSH_PROMISE of a client");
     default:  // PRIORITY, and those that are to be ignored (4.1).
       Owe(PeerShare::kFrameCost);
@@ -305,22 +189,19 @@ absl::Status FrameGate::Take(const Frame& frame) {
   }
 }
 
-absl::Status FrameGate::TakeHeaders(const Frame& frame) {
-  absl::string_view fragment = frame.payload;
-  if (frame.stream % 2 == 0 ||
-      !Unpad(NGHTTP2_HEADERS, frame.flags, &fragment)) {
-    return Wrong("HEADERS");
-  }
+absl::Status FrameGate::TakeHeaders(const Http2Frame& frame) {
+  const auto fragment = ContentOf(frame);
+  if (frame.stream % 2 == 0 || !fragment.ok()) return Wrong("HEADERS");
   block_stream_ = frame.stream;
-  block_ends_stream_ = (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+  block_ends_stream_ = frame.Has(kEndStream);
   block_bytes_ = 0;
   head_ = Head();
-  return TakeBlock(frame, fragment);
+  return TakeBlock(frame, *fragment);
 }
 
-absl::Status FrameGate::TakeBlock(const Frame& frame,
+absl::Status FrameGate::TakeBlock(const Http2Frame& frame,
                                   absl::string_view fragment) {
-  const bool last = (frame.flags & NGHTTP2_FLAG_END_HEADERS) != 0;
+  const bool last = frame.Has(kEndHeaders);
   block_bytes_ += fragment.size();
   if (block_bytes_ > kMostBlockBytes) return TooMuch("headers without end");
   for (;;) {
@@ -397,7 +278,7 @@ absl::Status FrameGate::EndBlock() {
     return Wrong("a second HEADERS of a stream");
   }
   call->peer_ended = true;
-  ToServer(NGHTTP2_DATA, NGHTTP2_FLAG_END_STREAM, stream, "");
+  ToServer(FrameType::kData, kEndStream, stream, "");
   return absl::OkStatus();
 }
 
@@ -433,30 +314,20 @@ void FrameGate::BeginCall(bool peer_ended) {
                      " calls open on this daemon: end some, then try again"),
         peer_ended);
   }
-  std::string block = {kMethodPost, kSchemeHttp};
-  AppendLiteral(kPathName, head_.path, &block);
-  AppendLiteral(kAuthorityName, "localhost", &block);
-  AppendLiteral(kContentTypeName, "application/grpc", &block);
-  AppendLiteral("te", "trailers", &block);
-  if (!head_.timeout.empty()) {
-    AppendLiteral("grpc-timeout", head_.timeout, &block);
-  }
   calls_.push_back(
       {.stream = stream,
        .peer_ended = peer_ended,
        .sends_many = !options_.sends_many || options_.sends_many(head_.path),
        .prefix_left = kPrefixBytes});
-  ToServer(NGHTTP2_HEADERS,
-           static_cast<uint8_t>(NGHTTP2_FLAG_END_HEADERS |
-                                (peer_ended ? NGHTTP2_FLAG_END_STREAM : 0)),
-           stream, block);
+  ToServer(FrameType::kHeaders,
+           static_cast<uint8_t>(kEndHeaders | (peer_ended ? kEndStream : 0)),
+           stream,
+           EncodeRequestHeaders(head_.path, "localhost", head_.timeout));
 }
 
-absl::Status FrameGate::TakeData(const Frame& frame) {
-  absl::string_view data = frame.payload;
-  if (IsIdle(frame.stream) || !Unpad(NGHTTP2_DATA, frame.flags, &data)) {
-    return Wrong("DATA");
-  }
+absl::Status FrameGate::TakeData(const Http2Frame& frame) {
+  const auto content = ContentOf(frame);
+  if (IsIdle(frame.stream) || !content.ok()) return Wrong("DATA");
   const auto call = Find(frame.stream);
   if (call == calls_.end()) {  // Has ended here; the peer may not know yet.
     Owe(PeerShare::kFrameCost);
@@ -464,15 +335,16 @@ absl::Status FrameGate::TakeData(const Frame& frame) {
     return absl::OkStatus();
   }
   if (call->peer_ended) return Wrong("DATA after its end");
-  call->peer_ended = (frame.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+  call->peer_ended = frame.Has(kEndStream);
+  const absl::string_view data = *content;
   const size_t padding = frame.payload.size() - data.size();
   GiveWindow(0, padding);
   GiveWindow(frame.stream, padding);
   if (data.empty()) Owe(PeerShare::kFrameCost);
   RETURN_IF_ERROR(FollowMessages(&*call, data));
   if (data.empty() && !call->peer_ended) return absl::OkStatus();
-  ToServer(NGHTTP2_DATA, call->peer_ended ? NGHTTP2_FLAG_END_STREAM : 0,
-           frame.stream, data);
+  ToServer(FrameType::kData, call->peer_ended ? kEndStream : 0, frame.stream,
+           data);
   return absl::OkStatus();
 }
 
@@ -512,7 +384,7 @@ absl::Status FrameGate::FollowMessages(Call* call, absl::string_view data) {
   return absl::OkStatus();
 }
 
-absl::Status FrameGate::TakeReset(const Frame& frame) {
+absl::Status FrameGate::TakeReset(const Http2Frame& frame) {
   if (IsIdle(frame.stream) || frame.payload.size() != 4) {
     return Wrong("RST_STREAM");
   }
@@ -523,13 +395,13 @@ absl::Status FrameGate::TakeReset(const Frame& frame) {
   }
   Owe(PeerShare::kResetCost);
   End(call);
-  ToServer(NGHTTP2_RST_STREAM, 0, frame.stream, frame.payload);
+  ToServer(FrameType::kRstStream, 0, frame.stream, frame.payload);
   return absl::OkStatus();
 }
 
-absl::Status FrameGate::TakeSettings(const Frame& frame) {
+absl::Status FrameGate::TakeSettings(const Http2Frame& frame) {
   Owe(PeerShare::kFrameCost);
-  const bool ack = (frame.flags & NGHTTP2_FLAG_ACK) != 0;
+  const bool ack = frame.Has(kAck);
   absl::string_view settings = frame.payload;
   if (frame.stream != 0 || settings.size() % kSettingBytes != 0 ||
       (ack && !settings.empty())) {
@@ -538,18 +410,18 @@ absl::Status FrameGate::TakeSettings(const Frame& frame) {
   if (ack) {
     if (open_settings_ == 0) return absl::OkStatus();
     --open_settings_;
-    ToServer(NGHTTP2_SETTINGS, NGHTTP2_FLAG_ACK, 0, "");
+    ToServer(FrameType::kSettings, kAck, 0, "");
     return absl::OkStatus();
   }
   std::string kept;
   for (; !settings.empty(); settings.remove_prefix(kSettingBytes)) {
-    const uint32_t id = Uint32At(settings) >> 16;
-    const uint32_t value = Uint32At(settings.substr(2));
+    const uint32_t id = DecodeUint32(settings) >> 16;
+    const uint32_t value = DecodeUint32(settings.substr(2));
     const bool legal = id == NGHTTP2_SETTINGS_ENABLE_PUSH ? value <= 1
                        : id == NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE
-                           ? value <= NGHTTP2_MAX_WINDOW_SIZE
+                           ? value <= kLargestWindow
                        : id == NGHTTP2_SETTINGS_MAX_FRAME_SIZE
-                           ? value >= kMostFrameBytes && value < (1u << 24)
+                           ? value >= kMaxFrameBytes && value < (1u << 24)
                            : true;
     if (!legal) return Wrong("a value of SETTINGS");
     // What concerns what the server sends: no unknown ones, which gRPC has.
@@ -561,30 +433,30 @@ absl::Status FrameGate::TakeSettings(const Frame& frame) {
     }
     absl::StrAppend(&kept, settings.substr(0, kSettingBytes));
   }
-  ToServer(NGHTTP2_SETTINGS, 0, 0, kept);
+  ToServer(FrameType::kSettings, 0, 0, kept);
   return absl::OkStatus();
 }
 
-absl::Status FrameGate::TakePing(const Frame& frame) {
+absl::Status FrameGate::TakePing(const Http2Frame& frame) {
   Owe(PeerShare::kFrameCost);
   if (frame.stream != 0 || frame.payload.size() != 8) return Wrong("PING");
-  const bool ack = (frame.flags & NGHTTP2_FLAG_ACK) != 0;
+  const bool ack = frame.Has(kAck);
   if (ack && open_pings_ == 0) return absl::OkStatus();
   if (ack) --open_pings_;
-  ToServer(NGHTTP2_PING, ack ? NGHTTP2_FLAG_ACK : 0, 0, frame.payload);
+  ToServer(FrameType::kPing, ack ? kAck : 0, 0, frame.payload);
   return absl::OkStatus();
 }
 
-absl::Status FrameGate::TakeWindow(const Frame& frame) {
+absl::Status FrameGate::TakeWindow(const Http2Frame& frame) {
   Owe(PeerShare::kFrameCost);
   if ((frame.stream != 0 && IsIdle(frame.stream)) ||
-      frame.payload.size() != 4 || (Uint32At(frame.payload) << 1) == 0) {
+      frame.payload.size() != 4 || (DecodeUint32(frame.payload) << 1) == 0) {
     return Wrong("WINDOW_UPDATE");
   }
   if (frame.stream != 0 && Find(frame.stream) == calls_.end()) {
     return absl::OkStatus();
   }
-  ToServer(NGHTTP2_WINDOW_UPDATE, 0, frame.stream, frame.payload);
+  ToServer(FrameType::kWindowUpdate, 0, frame.stream, frame.payload);
   return absl::OkStatus();
 }
 
@@ -610,47 +482,44 @@ void FrameGate::FromServer(absl::string_view bytes, std::string* to_peer) {
 }
 
 void FrameGate::BeginServerFrame() {
-  const absl::string_view header = server_header_;
-  const auto type = static_cast<uint8_t>(header[3]);
-  const auto flags = static_cast<uint8_t>(header[4]);
+  const Http2Frame frame = DecodeFrameHeader(server_header_);
   server_in_frame_ = true;
-  server_left_ = LengthOf(header);
-  const bool ends_headers = (flags & NGHTTP2_FLAG_END_HEADERS) != 0;
-  const bool ends_stream = (flags & NGHTTP2_FLAG_END_STREAM) != 0;
-  switch (type) {
-    case NGHTTP2_HEADERS:
-      server_in_block_ = !ends_headers;
+  server_left_ = frame.size;
+  switch (frame.type) {
+    case FrameType::kHeaders:
+      server_in_block_ = !frame.Has(kEndHeaders);
       break;
-    case NGHTTP2_CONTINUATION:
-      server_in_block_ = !ends_headers;
+    case FrameType::kContinuation:
+      server_in_block_ = !frame.Has(kEndHeaders);
       return;
-    case NGHTTP2_PING:
-      if ((flags & NGHTTP2_FLAG_ACK) == 0) ++open_pings_;
+    case FrameType::kPing:
+      if (!frame.Has(kAck)) ++open_pings_;
       return;
-    case NGHTTP2_DATA:
-    case NGHTTP2_RST_STREAM:
+    case FrameType::kData:
+    case FrameType::kRstStream:
       break;
     default:
       return;
   }
   options_.share->PayBack(kAnswerPays);
   // A server that has answered resets what the peer has not ended.
-  if (type != NGHTTP2_RST_STREAM && !ends_stream) return;
-  if (const auto call = Find(StreamOf(header)); call != calls_.end()) {
+  if (frame.type != FrameType::kRstStream && !frame.Has(kEndStream)) return;
+  if (const auto call = Find(frame.stream); call != calls_.end()) {
     End(call);
   }
 }
 
 bool FrameGate::InServerSettings() const {
-  return server_header_[3] == NGHTTP2_SETTINGS &&
-         (server_header_[4] & NGHTTP2_FLAG_ACK) == 0;
+  const Http2Frame frame = DecodeFrameHeader(server_header_);
+  return frame.type == FrameType::kSettings && !frame.Has(kAck);
 }
 
 void FrameGate::EndServerFrame(std::string* to_peer) {
   if (InServerSettings()) {
     ++open_settings_;
-    AppendFrame(NGHTTP2_SETTINGS, 0, 0,
-                Rewritten(std::exchange(server_settings_, "")), to_peer);
+    absl::StrAppend(
+        to_peer, EncodeFrame(FrameType::kSettings, 0, 0,
+                             Rewritten(std::exchange(server_settings_, ""))));
     server_greeted_ = true;
   }
   server_header_.clear();
@@ -669,48 +538,42 @@ std::string FrameGate::Goodbye(const absl::Status& error) const {
   const uint32_t code = absl::IsResourceExhausted(error)
                             ? NGHTTP2_ENHANCE_YOUR_CALM
                             : NGHTTP2_PROTOCOL_ERROR;
-  std::string bytes;
   // A connection begins with SETTINGS.
-  if (!server_greeted_) AppendFrame(NGHTTP2_SETTINGS, 0, 0, "", &bytes);
-  AppendFrame(NGHTTP2_GOAWAY, 0, 0,
-              absl::StrCat(Uint32Bytes(last_stream_), Uint32Bytes(code),
-                           absl::string_view(error.message().data(),
-                                             error.message().size())),
-              &bytes);
-  return bytes;
+  return absl::StrCat(
+      server_greeted_ ? "" : EncodeFrame(FrameType::kSettings, 0, 0, ""),
+      EncodeFrame(FrameType::kGoAway, 0, 0,
+                  absl::StrCat(EncodeUint32(last_stream_), EncodeUint32(code),
+                               absl::string_view(error.message().data(),
+                                                 error.message().size()))));
 }
 
-void FrameGate::Tell(uint8_t type, uint8_t flags, uint32_t stream,
+void FrameGate::Tell(FrameType type, uint8_t flags, uint32_t stream,
                      absl::string_view payload) {
-  AppendFrame(type, flags, stream, payload, &told_);
+  absl::StrAppend(&told_, EncodeFrame(type, flags, stream, payload));
 }
 
-void FrameGate::ToServer(uint8_t type, uint8_t flags, uint32_t stream,
+void FrameGate::ToServer(FrameType type, uint8_t flags, uint32_t stream,
                          absl::string_view payload) {
-  AppendFrame(type, flags, stream, payload, to_server_);
+  absl::StrAppend(to_server_, EncodeFrame(type, flags, stream, payload));
 }
 
 void FrameGate::Answer(int code, absl::string_view text, bool peer_ended) {
   Owe(PeerShare::kFrameCost);
-  std::string block = {kStatus200};
-  AppendLiteral(kContentTypeName, "application/grpc", &block);
-  AppendLiteral("grpc-status", absl::StrCat(code), &block);
-  AppendLiteral("grpc-message", PercentEncoded(text), &block);
-  Tell(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM,
-       last_stream_, block);
+  Tell(FrameType::kHeaders, kEndHeaders | kEndStream, last_stream_,
+       EncodeStatusHeaders(code, text));
   if (peer_ended) return;
-  Tell(NGHTTP2_RST_STREAM, 0, last_stream_, Uint32Bytes(NGHTTP2_NO_ERROR));
+  Tell(FrameType::kRstStream, 0, last_stream_, EncodeUint32(NGHTTP2_NO_ERROR));
 }
 
 void FrameGate::Refuse(uint32_t error_code) {
   Owe(PeerShare::kFrameCost);
-  Tell(NGHTTP2_RST_STREAM, 0, last_stream_, Uint32Bytes(error_code));
+  Tell(FrameType::kRstStream, 0, last_stream_, EncodeUint32(error_code));
 }
 
 void FrameGate::GiveWindow(uint32_t stream, size_t bytes) {
   if (bytes == 0) return;
-  Tell(NGHTTP2_WINDOW_UPDATE, 0, stream,
-       Uint32Bytes(static_cast<uint32_t>(bytes)));
+  Tell(FrameType::kWindowUpdate, 0, stream,
+       EncodeUint32(static_cast<uint32_t>(bytes)));
 }
 
 std::vector<FrameGate::Call>::iterator FrameGate::Find(uint32_t stream) {

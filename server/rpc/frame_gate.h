@@ -39,6 +39,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/http2_frames.h"
 #include "server/rpc/peer_share.h"
 
 struct nghttp2_hd_inflater;
@@ -52,7 +53,6 @@ class FrameGate {
   // Of the headers of a call, decoded, with 32 bytes for each (RFC
   // 9113, 6.5.2).
   static constexpr size_t kMostHeaderBytes = size_t{16} << 10;
-  static constexpr size_t kMostFrameBytes = 16384;
 
   struct Options {
     PeerShare* share = nullptr;  // Outlives the gate.
@@ -92,12 +92,6 @@ class FrameGate {
   size_t calls() const { return calls_.size(); }
 
  private:
-  struct Frame {
-    uint8_t type = 0;
-    uint8_t flags = 0;
-    uint32_t stream = 0;
-    absl::string_view payload;
-  };
   // The message that is being sent within a call.
   struct Call {
     uint32_t stream = 0;
@@ -123,17 +117,17 @@ class FrameGate {
 
   // Takes whole frames from the beginning.
   absl::Status TakeFrames(absl::string_view* bytes);
-  absl::Status Take(const Frame& frame);
-  absl::Status TakeHeaders(const Frame& frame);
-  absl::Status TakeBlock(const Frame& frame, absl::string_view fragment);
+  absl::Status Take(const Http2Frame& frame);
+  absl::Status TakeHeaders(const Http2Frame& frame);
+  absl::Status TakeBlock(const Http2Frame& frame, absl::string_view fragment);
   absl::Status EndBlock();
   void TakeHeader(absl::string_view name, absl::string_view value);
-  absl::Status TakeData(const Frame& frame);
+  absl::Status TakeData(const Http2Frame& frame);
   absl::Status FollowMessages(Call* call, absl::string_view data);
-  absl::Status TakeReset(const Frame& frame);
-  absl::Status TakeSettings(const Frame& frame);
-  absl::Status TakePing(const Frame& frame);
-  absl::Status TakeWindow(const Frame& frame);
+  absl::Status TakeReset(const Http2Frame& frame);
+  absl::Status TakeSettings(const Http2Frame& frame);
+  absl::Status TakePing(const Http2Frame& frame);
+  absl::Status TakeWindow(const Http2Frame& frame);
   void BeginCall(bool peer_ended);
 
   // Of a frame of the server whose header is whole.
@@ -143,13 +137,13 @@ class FrameGate {
   void SayWhatWasTold(std::string* to_peer);
 
   // Say something in gRPC's place.
-  void Tell(uint8_t type, uint8_t flags, uint32_t stream,
+  void Tell(FrameType type, uint8_t flags, uint32_t stream,
             absl::string_view payload);
   void Answer(int code, absl::string_view text, bool peer_ended);
   void Refuse(uint32_t error_code);
   // Gives a part of the peer's windows back that gRPC does not see.
   void GiveWindow(uint32_t stream, size_t bytes);
-  void ToServer(uint8_t type, uint8_t flags, uint32_t stream,
+  void ToServer(FrameType type, uint8_t flags, uint32_t stream,
                 absl::string_view payload);
 
   std::vector<Call>::iterator Find(uint32_t stream);

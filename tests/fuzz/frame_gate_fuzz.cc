@@ -80,7 +80,7 @@ void LookAtFrames(absl::string_view bytes) {
       return static_cast<uint32_t>(static_cast<uint8_t>(bytes[i]));
     };
     const size_t length = byte(0) << 16 | byte(1) << 8 | byte(2);
-    Require(length <= FrameGate::kMostFrameBytes && bytes.size() >= 9 + length,
+    Require(length <= kMaxFrameBytes && bytes.size() >= 9 + length,
             "a frame's length");
     LookAt(static_cast<uint8_t>(byte(3)),
            byte(5) << 24 | byte(6) << 16 | byte(7) << 8 | byte(8),

@@ -3,8 +3,8 @@
 // dynamic table (Http2Preface does).
 //
 // Thread safety: pure functions.
-#ifndef WAVETUNE_CLIENT_HTTP2_HTTP2_FRAMES_H_
-#define WAVETUNE_CLIENT_HTTP2_HTTP2_FRAMES_H_
+#ifndef WAVETUNE_BASE_HTTP2_FRAMES_H_
+#define WAVETUNE_BASE_HTTP2_FRAMES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +22,7 @@ enum class FrameType : uint8_t {
   kHeaders = 1,
   kRstStream = 3,
   kSettings = 4,
+  kPushPromise = 5,
   kPing = 6,
   kGoAway = 7,
   kWindowUpdate = 8,
@@ -42,19 +43,30 @@ inline constexpr uint32_t kInitialWindow = 65535;
 inline constexpr uint32_t kLargestWindow = (uint32_t{1} << 31) - 1;
 
 struct Http2Frame {
+  bool Has(uint8_t flag) const { return (flags & flag) != 0; }
+
   FrameType type = FrameType::kData;
   uint8_t flags = 0;
   uint32_t stream = 0;
-  std::string payload;
+  size_t size = 0;  // Of the payload.
+  absl::string_view payload = {};
 };
 
 // Returns a frame's bytes. Cannot fail; `payload` has at most 2^24 - 1 bytes.
 std::string EncodeFrame(FrameType type, uint8_t flags, uint32_t stream,
                         absl::string_view payload);
 
+// Returns a frame without its payload, from kFrameHeaderBytes bytes or more.
+// Cannot fail.
+Http2Frame DecodeFrameHeader(absl::string_view bytes);
+
 // Takes the first frame from the beginning of `bytes`; absent: it is not whole
 // yet. Errors: DATA_LOSS for one that is larger than kMaxFrameBytes.
-absl::StatusOr<std::optional<Http2Frame>> TakeFrame(std::string* bytes);
+absl::StatusOr<std::optional<Http2Frame>> TakeFrame(absl::string_view* bytes);
+
+// What a client says first (RFC 9113, 3.4).
+inline constexpr absl::string_view kHttp2Opening =
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 // Returns what a client says first: no dynamic table, no pushes, and as much
 // data as the peer likes. Cannot fail.
@@ -64,11 +76,18 @@ std::string Http2Preface();
 // fail.
 std::string EncodeUint32(uint32_t value);
 
-// Returns the header block of a gRPC request. `timeout_us` 0: none. Cannot
-// fail.
+// Returns the integer that four bytes or more begin with. Cannot fail.
+uint32_t DecodeUint32(absl::string_view bytes);
+
+// Returns the header block of a gRPC request. `timeout` as gRPC writes it;
+// empty: none. Cannot fail.
 std::string EncodeRequestHeaders(absl::string_view path,
                                  absl::string_view authority,
-                                 int64_t timeout_us);
+                                 absl::string_view timeout);
+
+// Returns the header block of a gRPC answer that is a status alone. Cannot
+// fail.
+std::string EncodeStatusHeaders(int code, absl::string_view message);
 
 // Returns the fields of a whole header block, by name; what is Huffman-coded
 // has an empty value. Errors: DATA_LOSS for what is no header block, or refers
@@ -80,9 +99,10 @@ absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
 // priority. Errors: DATA_LOSS.
 absl::StatusOr<absl::string_view> ContentOf(const Http2Frame& frame);
 
-// Returns the text of a grpc-message. Cannot fail.
+// Return the text of a grpc-message, and the reverse. Cannot fail.
+std::string PercentEncoded(absl::string_view text);
 std::string PercentDecoded(absl::string_view text);
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_CLIENT_HTTP2_HTTP2_FRAMES_H_
+#endif  // WAVETUNE_BASE_HTTP2_FRAMES_H_

@@ -1,4 +1,4 @@
-#include "client/http2/http2_frames.h"
+#include "base/http2_frames.h"
 
 #include <array>
 #include <utility>
@@ -82,6 +82,7 @@ constexpr uint8_t kAuthority = 1;
 constexpr uint8_t kMethodPost = 3;
 constexpr uint8_t kPath = 4;
 constexpr uint8_t kSchemeHttp = 6;
+constexpr uint8_t kStatus200 = 8;
 constexpr uint8_t kContentType = 31;
 
 constexpr uint8_t kIndexed = 0x80;
@@ -173,13 +174,6 @@ absl::StatusOr<Field> StaticField(uint32_t index) {
   return kStaticTable[index - 1];
 }
 
-uint32_t ReadBytes(absl::string_view bytes, size_t first, size_t count) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < count; ++i)
-    value = value << 8 | static_cast<uint8_t>(bytes[first + i]);
-  return value;
-}
-
 }  // namespace
 
 std::string EncodeUint32(uint32_t value) {
@@ -187,6 +181,13 @@ std::string EncodeUint32(uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8)
     bytes.push_back(static_cast<char>(value >> shift & 0xff));
   return bytes;
+}
+
+uint32_t DecodeUint32(absl::string_view bytes) {
+  uint32_t value = 0;
+  for (const char byte : bytes.substr(0, 4))
+    value = value << 8 | static_cast<uint8_t>(byte);
+  return value;
 }
 
 std::string EncodeFrame(FrameType type, uint8_t flags, uint32_t stream,
@@ -199,17 +200,20 @@ std::string EncodeFrame(FrameType type, uint8_t flags, uint32_t stream,
   return bytes;
 }
 
-absl::StatusOr<std::optional<Http2Frame>> TakeFrame(std::string* bytes) {
+Http2Frame DecodeFrameHeader(absl::string_view bytes) {
+  return {.type = static_cast<FrameType>(bytes[3]),
+          .flags = static_cast<uint8_t>(bytes[4]),
+          .stream = DecodeUint32(bytes.substr(5)) & kLargestWindow,
+          .size = DecodeUint32(bytes) >> 8};
+}
+
+absl::StatusOr<std::optional<Http2Frame>> TakeFrame(absl::string_view* bytes) {
   if (bytes->size() < kFrameHeaderBytes) return std::nullopt;
-  const size_t size = ReadBytes(*bytes, 0, 3);
-  if (size > kMaxFrameBytes) return Broken("a frame is too large");
-  if (bytes->size() < kFrameHeaderBytes + size) return std::nullopt;
-  Http2Frame frame;
-  frame.type = static_cast<FrameType>((*bytes)[3]);
-  frame.flags = static_cast<uint8_t>((*bytes)[4]);
-  frame.stream = ReadBytes(*bytes, 5, 4) & kLargestWindow;
-  frame.payload = bytes->substr(kFrameHeaderBytes, size);
-  bytes->erase(0, kFrameHeaderBytes + size);
+  Http2Frame frame = DecodeFrameHeader(*bytes);
+  if (frame.size > kMaxFrameBytes) return Broken("a frame is too large");
+  if (bytes->size() < kFrameHeaderBytes + frame.size) return std::nullopt;
+  frame.payload = bytes->substr(kFrameHeaderBytes, frame.size);
+  bytes->remove_prefix(kFrameHeaderBytes + frame.size);
   return frame;
 }
 
@@ -222,15 +226,14 @@ std::string Http2Preface() {
                     EncodeUint32(value));
   }
   return absl::StrCat(
-      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-      EncodeFrame(FrameType::kSettings, 0, 0, settings),
+      kHttp2Opening, EncodeFrame(FrameType::kSettings, 0, 0, settings),
       EncodeFrame(FrameType::kWindowUpdate, 0, 0,
                   EncodeUint32(kLargestWindow - kInitialWindow)));
 }
 
 std::string EncodeRequestHeaders(absl::string_view path,
                                  absl::string_view authority,
-                                 int64_t timeout_us) {
+                                 absl::string_view timeout) {
   std::string block;
   block.push_back(static_cast<char>(kIndexed | kMethodPost));
   block.push_back(static_cast<char>(kIndexed | kSchemeHttp));
@@ -238,11 +241,15 @@ std::string EncodeRequestHeaders(absl::string_view path,
   AddNamed(kAuthority, authority, &block);
   AddLiteral("te", "trailers", &block);
   AddNamed(kContentType, "application/grpc", &block);
-  // Of at most eight digits: milliseconds last for a day.
-  if (timeout_us > 0) {
-    AddLiteral("grpc-timeout", absl::StrCat(timeout_us / 1000 + 1, "m"),
-               &block);
-  }
+  if (!timeout.empty()) AddLiteral("grpc-timeout", timeout, &block);
+  return block;
+}
+
+std::string EncodeStatusHeaders(int code, absl::string_view message) {
+  std::string block(1, static_cast<char>(kIndexed | kStatus200));
+  AddNamed(kContentType, "application/grpc", &block);
+  AddLiteral("grpc-status", absl::StrCat(code), &block);
+  AddLiteral("grpc-message", PercentEncoded(message), &block);
   return block;
 }
 
@@ -281,12 +288,12 @@ absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
 absl::StatusOr<absl::string_view> ContentOf(const Http2Frame& frame) {
   absl::string_view block = frame.payload;
   size_t padding = 0;
-  if ((frame.flags & kPadded) != 0) {
+  if (frame.Has(kPadded)) {
     if (block.empty()) return Broken("a padded frame is empty");
     padding = static_cast<uint8_t>(block[0]);
     block.remove_prefix(1);
   }
-  if (frame.type == FrameType::kHeaders && (frame.flags & kPriority) != 0) {
+  if (frame.type == FrameType::kHeaders && frame.Has(kPriority)) {
     constexpr size_t kPriorityBytes = 5;
     if (block.size() < kPriorityBytes) return Broken("a frame ends early");
     block.remove_prefix(kPriorityBytes);
@@ -294,6 +301,20 @@ absl::StatusOr<absl::string_view> ContentOf(const Http2Frame& frame) {
   if (padding > block.size()) return Broken("a frame is all padding");
   block.remove_suffix(padding);
   return block;
+}
+
+std::string PercentEncoded(absl::string_view text) {
+  constexpr absl::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : text) {
+    if (c >= ' ' && c <= '~' && c != '%') {
+      encoded.push_back(c);
+      continue;
+    }
+    const auto byte = static_cast<uint8_t>(c);
+    encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return encoded;
 }
 
 std::string PercentDecoded(absl::string_view text) {

@@ -1,4 +1,4 @@
-#include "client/http2/http2_frames.h"
+#include "base/http2_frames.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,9 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 TEST(Http2FramesTest, AFrameIsReadAsItWasWritten) {
-  std::string bytes =
+  const std::string written =
       EncodeFrame(FrameType::kData, kEndStream, 1, "payload") + "rest";
+  absl::string_view bytes = written;
   const auto frame = TakeFrame(&bytes);
   ASSERT_TRUE(frame.ok() && frame->has_value());
   EXPECT_EQ((*frame)->type, FrameType::kData);
@@ -28,7 +29,7 @@ TEST(Http2FramesTest, AFrameIsReadAsItWasWritten) {
 TEST(Http2FramesTest, AFrameThatIsNotWholeWaits) {
   const std::string whole = EncodeFrame(FrameType::kPing, 0, 0, "12345678");
   for (size_t size = 0; size < whole.size(); ++size) {
-    std::string part = whole.substr(0, size);
+    absl::string_view part = absl::string_view(whole).substr(0, size);
     const auto frame = TakeFrame(&part);
     ASSERT_TRUE(frame.ok());
     EXPECT_FALSE(frame->has_value()) << size;
@@ -37,8 +38,9 @@ TEST(Http2FramesTest, AFrameThatIsNotWholeWaits) {
 }
 
 TEST(Http2FramesTest, AFrameLargerThanAgreedIsRefused) {
-  std::string bytes =
+  const std::string written =
       EncodeFrame(FrameType::kData, 0, 1, std::string(kMaxFrameBytes + 1, 'x'));
+  absl::string_view bytes = written;
   EXPECT_TRUE(absl::IsDataLoss(TakeFrame(&bytes).status()));
 }
 
@@ -58,7 +60,7 @@ TEST(Http2FramesTest, ReadsWhatItWrites) {
   EXPECT_THAT(
       *DecodeHeaders(EncodeRequestHeaders(
           "/wavetune.v1.TableService/" + std::string(200, 'x'), "localhost",
-          2'000'000)),
+          "2001m")),
       ElementsAre(
           Pair(":authority", "localhost"), Pair(":method", "POST"),
           Pair(":path", "/wavetune.v1.TableService/" + std::string(200, 'x')),
@@ -85,13 +87,21 @@ TEST(Http2FramesTest, PaddingAndPriorityAreNoContent) {
   const Http2Frame frame{.type = FrameType::kHeaders,
                          .flags = kPadded | kPriority,
                          .stream = 1,
-                         .payload = std::string("\x02"
-                                                "PPPPPblock\0\0",
-                                                13)};
+                         .payload = absl::string_view("\x02"
+                                                      "PPPPPblock\0\0",
+                                                      13)};
   EXPECT_EQ(*ContentOf(frame), "block");
   const Http2Frame all_padding{
       .type = FrameType::kData, .flags = kPadded, .payload = "\x09x"};
   EXPECT_TRUE(absl::IsDataLoss(ContentOf(all_padding).status()));
+}
+
+TEST(Http2FramesTest, AStatusIsReadAsItWasWritten) {
+  const auto fields = DecodeHeaders(EncodeStatusHeaders(7, "caf\xc3\xa9 100%"));
+  EXPECT_EQ(fields->at(":status"), "200");
+  EXPECT_EQ(fields->at("grpc-status"), "7");
+  EXPECT_EQ(fields->at("grpc-message"), "caf%C3%A9 100%25");
+  EXPECT_EQ(PercentDecoded(fields->at("grpc-message")), "caf\xc3\xa9 100%");
 }
 
 TEST(Http2FramesTest, MessagesArePercentDecoded) {
