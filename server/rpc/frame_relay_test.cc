@@ -246,7 +246,9 @@ class FrameRelayDebtTest : public FrameRelayTest {
     Say(peer_, NGHTTP2_CLIENT_MAGIC);
     const size_t owed =
         static_cast<size_t>(PeerShare::kMostDebt) * kPing.size();
-    while (sent_ < owed || !full_) Flood();
+    // Until it is not read from any more.
+    pollfd room{.fd = peer_.get(), .events = POLLOUT, .revents = 0};
+    while (passed_ < owed || ::poll(&room, 1, 20) == 1) Flood();
   }
   void TearDown() override {
     peer_.Close();
@@ -257,16 +259,14 @@ class FrameRelayDebtTest : public FrameRelayTest {
   void Flood() {
     const int fd = flooded_.valid() ? flooded_.get() : peer_.get();
     std::string pings;
-    for (int i = 0; i < 100; ++i) pings += kPing;
+    for (int i = 0; i < 1000; ++i) pings += kPing;
     pings.erase(0, sent_ % kPing.size());
     const ssize_t sent = ::send(fd, pings.data(), pings.size(), MSG_NOSIGNAL);
-    full_ = sent < 0;
     if (sent > 0) sent_ += static_cast<size_t>(sent);
   }
 
   std::atomic<size_t> passed_ = 0;
   size_t sent_ = 0;
-  bool full_ = false;
   FileDescriptor flooded_;
   std::thread reader_;
 };
