@@ -24,6 +24,8 @@ def rollouts(fleet):
     head = f"heads/{fleet.place}/{KERNEL}"
     node = fleet.nodes[0]
     before = signed(fleet.etcd.get(head), "FleetHeadContent")
+    wait_until(lambda: any(spread.get("measuring") == 3 for spread in node.json("fleet", "nodes").get("spreads", [])), 60,
+               "the stages are drawn from all nodes")
     TurningAgent.turned = True
     result = node.cli("reprofile", "--kernel", KERNEL, "--fleet", "--stages", "1,100", "--hold", "3600",
                       "--samples-per-candidate", "8", "--fresh")
