@@ -21,6 +21,7 @@ std::string RemarkOf(const ExplainedGroup& row) {
   std::vector<std::string> remarks;
   if (row.extrapolated) remarks.push_back("extrapolated");
   if (row.of_layer) remarks.push_back("layer was measured");
+  if (row.kept_default) remarks.push_back("default kept");
   if (row.rank_us != row.latency_us) {
     remarks.push_back(
         absl::StrCat("counts as ", FormatMicroseconds(row.rank_us)));
@@ -62,6 +63,7 @@ Json RowJson(const Tuner& tuner, const ExplainedGroup& row) {
               {"chosen", row.chosen},
               {"extrapolated", row.extrapolated},
               {"of_layer", row.of_layer},
+              {"kept_default", row.kept_default},
               {"excluded_by", absl::StrJoin(row.broken, ", ")}};
 }
 

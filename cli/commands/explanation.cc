@@ -48,6 +48,13 @@ std::string WhyItWon(const Tuner& tuner, const Decision& decision,
         "that serves fewer rows (`wavetune tables show`)",
         ExcludedText(rows));
   const ExplainedGroup& fastest = rows[0];
+  if (winner->kept_default)
+    return absl::StrCat(
+        "it is the default: beyond what was measured this table's predictions "
+        "are uncertain, and no row is faster by more than its bound (the "
+        "lowest prediction is ",
+        FormatMicroseconds(fastest.latency_us), ", give or take ",
+        FormatPercent(fastest.relative_bound), ")", ExcludedText(rows));
   if (winner == rows.begin()) {
     std::string text =
         absl::StrCat("it has the lowest prediction", MarginText(rows));

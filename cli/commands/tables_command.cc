@@ -212,6 +212,9 @@ void PrintSubTable(Output& out, const Table& table, const SubTable& sub) {
                sub.power_limit.from_us, 1 + sub.power_limit.slowdown)
         << "\n";
   }
+  if (sub.wary)
+    out << "beyond what was measured the default answers, unless a row is "
+           "faster by more than its bound\n";
   PrintTableRows(out, sub);
   PrintTableLayers(out, table, sub);
 }
@@ -319,6 +322,7 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
               {"sustained",
                {{"from_us", sub.power_limit.from_us},
                 {"slowdown", sub.power_limit.slowdown}}},
+              {"wary", sub.wary},
               {"layers", std::move(layers)},
               {"rows", std::move(rows)}};
 }

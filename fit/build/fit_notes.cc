@@ -164,6 +164,12 @@ std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
                       "are extrapolated"),
          kRowsWithoutSamples});
   }
+  if (sub_table.wary) {
+    notes.push_back({absl::StrCat(
+        prefix,
+        "bounds are wide: beyond what was measured the default answers, unless "
+        "a row is faster by more than its bound")});
+  }
   const double residual = MeanResidual(models, members);
   if (residual > kPoorFit) {
     notes.push_back(

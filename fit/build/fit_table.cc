@@ -158,6 +158,22 @@ std::vector<std::vector<size_t>> SelectPortfolios(
   return portfolios;
 }
 
+// Returns the portfolio with the default configuration, if that may be chosen
+// and there is room.
+std::vector<size_t> WithDefault(const KernelSpec& spec, const Fitted& fitted,
+                                std::vector<size_t> members) {
+  const std::vector<CandidateState>& candidates = fitted.state->candidates;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!fitted.eligible[i] || members.size() >= kMaxPortfolio ||
+        candidates[i].candidate->configuration != spec.default_configuration ||
+        std::find(members.begin(), members.end(), i) != members.end()) {
+      continue;
+    }
+    members.push_back(i);
+  }
+  return members;
+}
+
 // Fills `result` with sub-tables of such portfolios, without layers, and
 // `notes` with what is to be said of them.
 void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
@@ -170,11 +186,19 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
       SelectPortfolios(*input.spec, all, portfolio_size);
   for (size_t s = 0; s < all.size(); ++s) {
     const Fitted& f = all[s];
-    const std::vector<size_t>& members = portfolios[s];
+    std::vector<size_t> members = portfolios[s];
     const BoundRule rule = CalibrateBounds(*f.state, f.models, members,
                                            input.device.multiprocessors);
-    result.table.sub_tables.push_back(BuildSubTable(
-        input.spec->Of(f.state->name), *f.state, f.models, members, rule));
+    const KernelSpec& spec = input.spec->Of(f.state->name);
+    const auto build = [&] {
+      return BuildSubTable(spec, *f.state, f.models, members, rule);
+    };
+    SubTable sub_table = build();
+    if (HasWideBounds(sub_table) && !sub_table.wary) {
+      members = WithDefault(spec, f, members);
+      sub_table = build();
+    }
+    result.table.sub_tables.push_back(std::move(sub_table));
     std::vector<size_t> rivals;
     for (size_t i = 0; i < f.eligible.size(); ++i) {
       if (f.eligible[i]) rivals.push_back(i);

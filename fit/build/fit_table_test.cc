@@ -15,6 +15,7 @@
 #include "model/decide/compiled_table.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
+#include "model/table/wave_model.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {
@@ -303,6 +304,35 @@ TEST_F(FitTableTest, LargePortfoliosAreCutToWhatAPayloadHolds) {
   const auto fit = FitTable(input);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_TRUE(EncodeTable(fit->table).ok());
+}
+
+// Beyond what was measured a prediction of a noisy device says little.
+TEST(WaryTableTest, ADeviceThatIsVeryNoisyGivesAWaryTable) {
+  const SyntheticDevice device(testing::GemmSpec(WaveForm::kOverlap),
+                               {.noise = 0.6});
+  const FitResult fit = FitTable(Profile(device, device.Input())).value();
+  const SubTable& sub = fit.table.sub_tables[0];
+  EXPECT_TRUE(sub.wary);
+  EXPECT_GE(DefaultGroup(fit.table, sub), 0);
+  EXPECT_THAT(absl::StrJoin(fit.report.notes, "\n"),
+              HasSubstr("beyond what was measured the default answers"));
+  const auto compiled =
+      CompiledTable::Create(EncodeTable(fit.table).value()).value();
+  int kept = 0;
+  for (const int64_t k : {int64_t{1} << 16, int64_t{1} << 17}) {
+    for (const int64_t m : {1, 64, 4096}) {
+      const std::vector<int64_t> extents = {m, 4096, k};
+      for (const ExplainedGroup& row :
+           compiled->Explain(0, ProblemView(extents, {}))) {
+        kept += row.kept_default ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(kept, 0);
+}
+
+TEST_F(FitTableTest, AQuietDeviceGivesATableThatIsNotWary) {
+  EXPECT_FALSE(FitTable(Done()).value().table.sub_tables[0].wary);
 }
 
 TEST(FitNotesTest, WarningsAreTheWorstNotesAndFew) {

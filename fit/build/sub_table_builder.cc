@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "fit/models/standing.h"
@@ -56,6 +57,7 @@ class Builder {
     }
     for (const std::vector<size_t>& group : Groups()) AddGroup(group);
     LeaveOutFactors();
+    if (HasWideBounds(sub_)) BeWary();
     return sub_;
   }
 
@@ -168,6 +170,20 @@ class Builder {
     }
   }
 
+  // Members of a group are alike in all that its lead stands for.
+  void BeWary() {
+    const std::vector<std::vector<size_t>> groups = Groups();
+    for (size_t g = 0; g < groups.size(); ++g) {
+      for (const size_t m : groups[g]) {
+        if (sub_.portfolio[m].configuration != spec_.default_configuration) {
+          continue;
+        }
+        sub_.groups[g].lead = static_cast<uint8_t>(m);
+        sub_.wary = true;
+      }
+    }
+  }
+
   // A table has no expression whose coefficient came out as 0.
   void LeaveOutFactors() {
     for (const CoefficientField& field : kCoefficients) {
@@ -188,6 +204,23 @@ class Builder {
 };
 
 }  // namespace
+
+bool HasWideBounds(const SubTable& sub_table) {
+  std::vector<double> bounds;
+  for (const MacroGroup& group : sub_table.groups) {
+    for (const GroupModel& model : group.models) {
+      for (const WaveSegment& segment : model.segments) {
+        if (segment.max_iterations > 0)
+          bounds.push_back(segment.extrapolated_bound);
+      }
+    }
+  }
+  if (bounds.empty()) return false;
+  const auto middle =
+      bounds.begin() + static_cast<std::ptrdiff_t>(bounds.size() / 2);
+  std::nth_element(bounds.begin(), middle, bounds.end());
+  return *middle >= kWaryBound;
+}
 
 SubTable BuildSubTable(const KernelSpec& spec,
                        const SpecialisationState& specialisation,

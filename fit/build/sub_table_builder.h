@@ -26,12 +26,25 @@ struct KernelSpec;
 // (fit/models/standing.h). The group has the coefficients of the member that
 // has most of its cells. Sharing them costs no quality (docs/decisions/0001).
 //
+// A sub-table whose bounds are wide is wary where the default configuration is
+// a member, which then leads its group.
+//
 // Shapes: `members` are indices of candidates with a model. Cannot fail.
 // Source: arXiv 2604.10187, section 4.4.
 SubTable BuildSubTable(const KernelSpec& spec,
                        const SpecialisationState& specialisation,
                        const std::vector<CandidateModel>& models,
                        std::vector<size_t> members, const BoundRule& rule);
+
+// From which bound on a gain that is predicted beyond the measured range is no
+// reason to leave the default. On GPUs, whose bounds are half as wide, it is
+// one (docs/decisions/0033).
+inline constexpr double kWaryBound = 0.5;
+
+// Returns whether the median bound beyond the measured range, of the segments
+// that were measured, is kWaryBound or more. Others are as wide on every
+// device. Cannot fail.
+bool HasWideBounds(const SubTable& sub_table);
 
 }  // namespace wavetune
 

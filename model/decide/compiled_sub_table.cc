@@ -9,6 +9,7 @@
 #include "model/kernel/mapping.h"
 #include "model/table/table_check.h"
 #include "model/table/wave_arithmetic.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune {
 namespace {
@@ -83,6 +84,7 @@ CompiledSubTable::CompiledSubTable(const Table& table, size_t index,
   AddCoordinates();
   AddConstants(table);
   AddMembers();
+  if (source_->wary) default_group_ = DefaultGroup(table, *source_);
   fast_path_ = std::make_unique<const GemmFastPath>(
       GemmFastPath::Parts{.table = table,
                           .sub = *source_,
@@ -298,7 +300,29 @@ void CompiledSubTable::Choose(const ProblemView& problem,
   const bool of_layer = known >= 0 && PreferGroup(known, others);
   if (!ChooseAmong(problem, of_layer ? others : excluded, of_layer, answer)) {
     answer.pick = {};
+  } else if (default_group_ >= 0 && !of_layer) {
+    KeepDefault(problem, excluded, answer);
   }
+}
+
+void CompiledSubTable::KeepDefault(const ProblemView& problem,
+                                   const uint64_t* excluded,
+                                   GroupAnswer& answer) const noexcept {
+  const unsigned lead =
+      source_->groups[static_cast<size_t>(default_group_)].lead;
+  if (answer.pick.extrapolated() == 0 || answer.pick.candidate() == lead) {
+    return;
+  }
+  uint64_t others[2] = {excluded[0], excluded[1]};
+  GroupAnswer kept;
+  if (!PreferGroup(default_group_, others) ||
+      !ChooseAmong(problem, others, /*of_layer=*/false, kept) ||
+      kept.latency_us > answer.latency_us * (1 + answer.relative_bound)) {
+    return;
+  }
+  answer = kept;
+  answer.pick = GroupPick::KeptDefault(static_cast<unsigned>(default_group_),
+                                       lead, kept.pick.extrapolated());
 }
 
 double CompiledSubTable::RankOfRow(const LaneChoice& row, size_t row_regime,

@@ -47,7 +47,8 @@ class CompiledSubTable {
   CompiledSubTable& operator=(const CompiledSubTable&) = delete;
 
   // Writes the best row's answer for a problem whose extents are in range; of
-  // no group where none is legal, or a number of any is above kLaneLimit.
+  // no group where none is legal, or a number of any is above kLaneLimit. A
+  // wary sub-table keeps the default (CompiledTable::Resolve).
   // Cannot fail. Cost: O(groups), for a repeated dimension plus its elements
   // times distinct tiles; no lock, allocation or system call.
   void Choose(const ProblemView& problem, GroupAnswer& answer) const noexcept;
@@ -75,6 +76,10 @@ class CompiledSubTable {
   void AddConstants(const Table& table);
   void AddMembers();
 
+  // Of a wary sub-table: answers with the default configuration instead, where
+  // the answer is extrapolated and faster by no more than its bound.
+  void KeepDefault(const ProblemView& problem, const uint64_t* excluded,
+                   GroupAnswer& answer) const noexcept;
   // As Choose, of the groups that are not excluded. `of_layer`: the problem's
   // layer was measured, and so its tiles, however full. Returns false where a
   // number is above kLaneLimit.
@@ -119,6 +124,7 @@ class CompiledSubTable {
   SegmentPlanes planes_;
   std::vector<Members> members_;
   std::unique_ptr<const GemmFastPath> fast_path_;
+  int default_group_ = -1;  // Of a wary sub-table.
 };
 
 }  // namespace wavetune

@@ -78,6 +78,9 @@ class CompiledTable {
   //          where WaveForm says so), the first legal group ranked at or below
   //          R * (1 + Table::near_tie) wins.
   // Layers:  where SubTable::layers has a legal group for the problem it wins.
+  // Wary:    where SubTable::wary, the default configuration's row wins against
+  //          one that is kExtrapolated and not of a layer, unless it is slower
+  //          than that one by more than its relative_bound.
   // Counts:  kNoLegalCandidate also where tiles or iterations of any group
   //          exceed kExpressionLimit: too little would be predicted for it.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
@@ -117,6 +120,7 @@ class CompiledTable {
   //          kWrongDimensionCount where there are no problems, more than
   //          kMaxTogether, or not as many decisions.
   // Layers:  are not looked at: they say which group is best, not by how much.
+  //          Nor is SubTable::wary: the default need not be on offer to all.
   // Cost:    tens of microseconds a problem; no lock, allocation or system
   //          call. Thread-safe.
   static constexpr size_t kMaxTogether = 4;
@@ -128,7 +132,7 @@ class CompiledTable {
   // Returns every group's row at `problem`, lowest rank first, illegal rows
   // last; empty where Resolve answers kDefault for the problem itself. The
   // chosen row is not the first one where a near-tie went to an earlier group,
-  // or the problem's layer was measured.
+  // the problem's layer was measured, or the default was kept.
   std::vector<ExplainedGroup> Explain(int sub_table,
                                       const ProblemView& problem) const;
 

@@ -78,6 +78,9 @@ std::vector<ExplainedGroup> CompiledTable::Explain(
     ExplainedGroup& row = rows[static_cast<size_t>(group)];
     row.chosen = true;
     row.of_layer = of_layer == group;
+    row.kept_default = answer.pick.kept_default();
+    // Which the row's micro table need not name.
+    if (row.kept_default) row.configuration = table_.default_configuration;
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const ExplainedGroup& a, const ExplainedGroup& b) {

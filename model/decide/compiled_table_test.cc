@@ -298,5 +298,101 @@ TEST(CompiledTableTest, ExplainGivesTheFactsOfEveryRow) {
   EXPECT_FALSE(rows[1].extrapolated);
 }
 
+// Beyond 64 iterations or four waves; {64, 2} leads a group, as does {128, 2}.
+class WaryTableTest : public ::testing::Test {
+ protected:
+  explicit WaryTableTest(Configuration usual = {128, 2}) {
+    table_.default_configuration = std::move(usual);
+    table_.sub_tables[0].wary = true;
+  }
+
+  // Asks twice: the second answer is remembered.
+  Decision Resolve(const std::vector<int64_t>& extents) {
+    const auto compiled = Compile(table_);
+    const ProblemView problem(extents, {});
+    const Decision decision = compiled->Resolve(0, problem);
+    EXPECT_EQ(compiled->Resolve(0, problem), decision);
+    return decision;
+  }
+
+  const std::vector<int64_t> inside_ = {64, 64, 64 * 64};
+  const std::vector<int64_t> beyond_ = {64, 64, 64 * 65};
+  Table table_ = TwoGroupTable();
+};
+
+TEST_F(WaryTableTest, AGainWithinItsBoundIsNoReasonToLeaveTheDefault) {
+  Delta(table_, 1) = 15;  // 10 * 1.5: as slow as may be.
+  const Decision decision = Resolve(beyond_);
+  EXPECT_EQ(decision.configuration, (Configuration{128, 2}));
+  EXPECT_EQ(decision.latency_us, 15);
+  // 33 iterations of tiles of 128 were measured.
+  EXPECT_EQ(decision.source, DecisionSource::kFitted);
+  EXPECT_EQ(decision.relative_bound, 0.125);
+  EXPECT_EQ(Resolve({5, 5, 5}).configuration, (Configuration{128, 2}))
+      << "less than half a tile";
+}
+
+TEST_F(WaryTableTest, AGainAboveItsBoundIsAReason) {
+  Delta(table_, 1) = 15.1;
+  const Decision decision = Resolve(beyond_);
+  EXPECT_EQ(decision.configuration, (Configuration{64, 4}));
+  EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+}
+
+TEST_F(WaryTableTest, InsideOfTheMeasuredRangeTheFastestRowWins) {
+  Delta(table_, 1) = 10.1;
+  EXPECT_EQ(Resolve(inside_).configuration, (Configuration{64, 4}));
+}
+
+TEST_F(WaryTableTest, OtherTablesTakeTheFastestRowEverywhere) {
+  table_.sub_tables[0].wary = false;
+  Delta(table_, 1) = 10.1;
+  EXPECT_EQ(Resolve(beyond_).configuration, (Configuration{64, 4}));
+}
+
+TEST_F(WaryTableTest, ADefaultThatIsNotLegalIsNotKept) {
+  SubTable& sub = table_.sub_tables[0];
+  sub.predicates = {{.left = {{.dimensions = {2}}},
+                     .op = Relation::Operator::kMultipleOf,
+                     .right = {{.coefficient = 128}}}};
+  sub.groups[1].predicates = {0};
+  EXPECT_EQ(Resolve(beyond_).configuration, (Configuration{64, 4}));
+}
+
+TEST_F(WaryTableTest, AMeasuredLayerDecidesAsItDoes) {
+  table_.sub_tables[0].layers = {{.extents = {0, 64, 64 * 65},
+                                  .first = 1,
+                                  .spans = {{.last = 64, .group = 0}}}};
+  EXPECT_EQ(Resolve(beyond_).configuration, (Configuration{64, 4}));
+}
+
+TEST_F(WaryTableTest, ExplainSaysThatTheDefaultWasKept) {
+  Delta(table_, 1) = 15;
+  const auto rows = Compile(table_)->Explain(0, absl::MakeSpan(beyond_));
+  EXPECT_FALSE(rows[0].chosen || rows[0].kept_default);
+  EXPECT_TRUE(rows[1].chosen && rows[1].kept_default);
+  EXPECT_EQ(rows[1].configuration, table_.default_configuration);
+  for (const ExplainedGroup& row :
+       Compile(table_)->Explain(0, absl::MakeSpan(inside_))) {
+    EXPECT_FALSE(row.kept_default);
+  }
+}
+
+class WaryRowTest : public WaryTableTest {
+ protected:
+  WaryRowTest() : WaryTableTest({64, 2}) {}
+};
+
+// The micro table names {64, 4} there.
+TEST_F(WaryRowTest, TheDefaultAnswersForItsOwnRowToo) {
+  const Decision decision = Resolve(beyond_);
+  EXPECT_EQ(decision.configuration, (Configuration{64, 2}));
+  EXPECT_EQ(decision.source, DecisionSource::kExtrapolated);
+  EXPECT_EQ(decision.relative_bound, 0.5);
+  const auto rows = Compile(table_)->Explain(0, absl::MakeSpan(beyond_));
+  EXPECT_TRUE(rows[0].kept_default);
+  EXPECT_EQ(rows[0].configuration, (Configuration{64, 2}));
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -177,7 +177,8 @@ FastPathLanes UnmeasuredAt(const LoopsByIndex& loops, int index,
 GemmFastPath::GemmFastPath(const Parts& parts) {
   layout_.lanes = parts.layout.lanes;
   layout_.tie_factor = parts.layout.tie_factor;
-  if (parts.table.dimensions.size() != kExtents ||
+  // A wary sub-table may decide twice.
+  if (parts.sub.wary || parts.table.dimensions.size() != kExtents ||
       parts.sub.groups.size() > kMaxLanes || parts.sub.max_waves.size() != 2 ||
       !SetAxes(parts) || !SetRanges(parts) || !SetAnchors(parts.sub) ||
       !SetHeights(parts)) {

@@ -19,8 +19,9 @@ namespace wavetune {
 
 // Which row and candidate won.
 struct GroupPick {
-  // From the lowest bit: 8 bits of candidate, 1 of extrapolated, from bit 16 on
-  // the row's group and 1; 0: no row is legal for the problem.
+  // From the lowest bit: 8 bits of candidate, 1 of extrapolated, 1 of
+  // kept_default, from bit 16 on the row's group and 1; 0: no row is legal for
+  // the problem.
   uint32_t bits = 0;
 
   // `extrapolated` is 0 or 1.
@@ -28,11 +29,17 @@ struct GroupPick {
                                              unsigned extrapolated) {
     return {(group + 1) << 16 | extrapolated << 8 | candidate};
   }
+  // The default configuration of that group, instead of what was faster.
+  static GroupPick KeptDefault(unsigned group, unsigned candidate,
+                               unsigned extrapolated) {
+    return {Of(group, candidate, extrapolated).bits | 1u << 9};
+  }
   WAVETUNE_ANSWER_INLINE bool none() const { return bits == 0; }
   WAVETUNE_ANSWER_INLINE int group() const {
     return static_cast<int>(bits >> 16) - 1;
   }
   WAVETUNE_ANSWER_INLINE unsigned candidate() const { return bits & 0xff; }
+  bool kept_default() const { return (bits >> 9 & 1) != 0; }
   // 1: the problem lies outside of what was measured for the row; else 0.
   WAVETUNE_ANSWER_INLINE unsigned extrapolated() const { return bits >> 8 & 1; }
 };

@@ -137,6 +137,10 @@ struct SubTable {
   // Models and floors give latencies at the clock of short launches; answers
   // are those of this load. Ranks need it not.
   PowerLimitSlowdown power_limit;
+  // Its predictions are so uncertain that beyond what was measured the default
+  // configuration answers, unless a row is faster by more than its bound
+  // (docs/decisions/0033). The default then leads a group.
+  bool wary = false;
   std::vector<TableCandidate> portfolio;  // Stable order: earlier wins ties.
   std::vector<RowRegime> row_regimes;
   std::vector<int64_t> max_waves;  // Upper end of each wave regime, ascending;

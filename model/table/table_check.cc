@@ -14,6 +14,7 @@
 #include "model/table/coefficient_list.h"
 #include "model/table/group_predicates.h"
 #include "model/table/table_check_mapping.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune {
 namespace {
@@ -194,6 +195,7 @@ class TableChecker {
       if (status_.ok()) CheckAxes(subs[i]);
       if (status_.ok()) CheckGroups(subs[i]);
       if (status_.ok()) CheckFactors(subs[i]);
+      if (status_.ok()) CheckWary(subs[i]);
       if (status_.ok()) CheckLayers(subs[i]);
       if (status_.ok()) CheckPowerLimitSlowdown(subs[i].power_limit);
     }
@@ -350,6 +352,11 @@ class TableChecker {
               absl::StrCat("its mapping has the expression of coefficient ",
                            field.name, ", which no segment has"));
     }
+  }
+
+  void CheckWary(const SubTable& sub) {
+    Require(!sub.wary || DefaultGroup(table_, sub) >= 0,
+            "wary, but the default configuration leads no group");
   }
 
   void CheckPowerLimitSlowdown(const PowerLimitSlowdown& load) {

@@ -223,6 +223,8 @@ std::vector<Fault> Faults() {
        [](Table& t) {
          Sub(t).power_limit = {250, std::numeric_limits<double>::quiet_NaN()};
        }},
+      {"wary without a group of the default",
+       [](Table& t) { Sub(t).wary = true; }},
       {"layer without spans", [](Table& t) { Layer(t).spans.clear(); }},
       {"layer of other dimensions",
        [](Table& t) { Layer(t).extents.pop_back(); }},

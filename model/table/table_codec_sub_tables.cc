@@ -59,11 +59,23 @@ void ReadPredicates(ByteReader& reader, SubTable& sub) {
   }
 }
 
-WaveForm ReadForm(ByteReader& reader) {
-  const auto form = static_cast<WaveForm>(reader.U8());
-  if (form == WaveForm::kSum || form == WaveForm::kOverlap) return form;
-  reader.FailTooNew("a wave form that this build does not have");
-  return WaveForm::kSum;
+// Of the byte of the wave form: it changes decisions, so that readers who do
+// not know it must refuse the table.
+constexpr uint8_t kWary = 0x80;
+
+void WriteForm(const SubTable& sub, ByteWriter& writer) {
+  const auto form = static_cast<uint8_t>(sub.form);
+  writer.U8(sub.wary ? static_cast<uint8_t>(form | kWary) : form);
+}
+
+void ReadForm(ByteReader& reader, SubTable& sub) {
+  const uint8_t byte = reader.U8();
+  sub.wary = (byte & kWary) != 0;
+  const auto form = static_cast<WaveForm>(byte & ~kWary);
+  if (form != WaveForm::kSum && form != WaveForm::kOverlap) {
+    return reader.FailTooNew("a wave form that this build does not have");
+  }
+  sub.form = form;
 }
 
 void WritePortfolio(const SubTable& sub, ByteWriter& writer) {
@@ -203,7 +215,7 @@ void WriteSubTable(const SubTable& sub, ByteWriter& writer) {
   writer.String(sub.specialisation);
   WriteMapping(sub.mapping, writer);
   WritePredicates(sub, writer);
-  writer.U8(static_cast<uint8_t>(sub.form));
+  WriteForm(sub, writer);
   writer.F64(sub.power_limit.from_us);
   writer.F64(sub.power_limit.slowdown);
   WritePortfolio(sub, writer);
@@ -218,7 +230,7 @@ SubTable ReadSubTable(ByteReader& reader, const Table& table) {
   sub.specialisation = reader.String();
   sub.mapping = ReadMapping(reader);
   ReadPredicates(reader, sub);
-  sub.form = ReadForm(reader);
+  ReadForm(reader, sub);
   sub.power_limit.from_us = reader.F64();
   sub.power_limit.slowdown = reader.F64();
   ReadPortfolio(reader, table.parameters.size(), sub);

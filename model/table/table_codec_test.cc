@@ -216,12 +216,29 @@ constexpr size_t kFormAt = 15;
 TEST(TableCodecTest, RefusesUnknownWaveFormsAndSaysWhatToDo) {
   std::string section = SubTables();
   ASSERT_EQ(section[kFormAt], static_cast<char>(WaveForm::kSum));
-  for (const char form : {0, 2, 4}) {
-    section[kFormAt] = form;
+  for (const int form : {0, 2, 4, 0x80, 0x82, 0x84, 0x41}) {
+    section[kFormAt] = static_cast<char>(form);
     const absl::Status status = DecodeTable(WithSubTables(section)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
     EXPECT_TRUE(absl::StrContains(status.message(), "wave form")) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "upgrade")) << status;
+  }
+}
+
+// Readers that know no wary sub-tables know no such form.
+TEST(TableCodecTest, AWarySubTableHasAWaveFormOfItsOwn) {
+  for (const WaveForm form : {WaveForm::kSum, WaveForm::kOverlap}) {
+    Table table = TinyTable();
+    table.sub_tables[0].form = form;
+    const std::string usual = EncodeTable(table).value();
+    table.sub_tables[0].wary = true;
+    std::string payload = EncodeTable(table).value();
+    EXPECT_EQ(DecodeTable(payload).value(), table);
+    const size_t at = usual.size() - SubTables().size() + kFormAt;
+    EXPECT_EQ(static_cast<uint8_t>(payload[at]),
+              0x80 | static_cast<uint8_t>(form));
+    payload[at] = usual[at];
+    EXPECT_EQ(payload, usual);
   }
 }
 
@@ -485,6 +502,7 @@ TEST(TableCodecTest, RoundTripsTablesOfEveryPartAndSize) {
     }
     if (i % 3 == 0) testing::AddLayers(random, table, /*most=*/5, sub);
     if (i % 5 == 0) testing::AddPowerLimitSlowdown(random, sub);
+    if (i % 7 == 0) testing::MakeWary(random, table);
     const auto payload = EncodeTable(table);
     ASSERT_TRUE(payload.ok()) << i << ": " << payload.status();
     const auto decoded = DecodeTable(*payload);

@@ -63,4 +63,15 @@ int LoopAnchorIndex(const SubTable& sub_table, double iterations) {
   return static_cast<int>(nearest);
 }
 
+int DefaultGroup(const Table& table, const SubTable& sub_table) {
+  for (size_t i = 0; i < sub_table.groups.size(); ++i) {
+    const uint8_t lead = sub_table.groups[i].lead;
+    if (sub_table.portfolio[lead].configuration ==
+        table.default_configuration) {
+      return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
 }  // namespace wavetune

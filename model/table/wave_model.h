@@ -50,6 +50,10 @@ int WaveRegimeIndex(const SubTable& sub_table, int64_t waves);
 // near, the lower.
 int LoopAnchorIndex(const SubTable& sub_table, double iterations);
 
+// Returns the index of the first group that the default configuration leads, or
+// -1: what a wary sub-table (SubTable::wary) answers beyond what was measured.
+int DefaultGroup(const Table& table, const SubTable& sub_table);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_MODEL_TABLE_WAVE_MODEL_H_

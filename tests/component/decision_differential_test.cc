@@ -121,6 +121,7 @@ Table AnyTable(Lcg& random) {
       sub.layers.clear();
     }
   }
+  if (random.OneIn(4)) testing::MakeWary(random, table);
   if (random.OneIn(8)) {
     for (Dimension& dimension : table.dimensions) {
       dimension.max = kExpressionLimit;
@@ -166,8 +167,10 @@ struct Tally {
   int alike = 0;  // Of overlaps with more than eight heights of tiles.
   int near_ties = 0;
   int of_layers = 0;
-  int without_work = 0;  // With elements of 0.
-  int cold = 0;          // Of sums that count what is read cold.
+  int kept_defaults = 0;  // Though another row was predicted to be faster.
+  int wary = 0;           // Extrapolated, but far enough from the default.
+  int without_work = 0;   // With elements of 0.
+  int cold = 0;           // Of sums that count what is read cold.
   size_t most_groups = 0;
 };
 
@@ -218,7 +221,13 @@ class DecisionDifferentialTest : public ::testing::TestWithParam<SimdPath> {
                        [](const ExplainedGroup& row) { return row.chosen; });
       ASSERT_NE(chosen, rows.end());
       tally.of_layers += chosen->of_layer ? 1 : 0;
-      tally.near_ties += chosen->of_layer || rows[0].chosen ? 0 : 1;
+      tally.kept_defaults += chosen->kept_default && !rows[0].chosen ? 1 : 0;
+      tally.wary += of.wary && fast.source == DecisionSource::kExtrapolated &&
+                            !chosen->kept_default
+                        ? 1
+                        : 0;
+      tally.near_ties +=
+          chosen->of_layer || chosen->kept_default || rows[0].chosen ? 0 : 1;
     }
   }
 };
@@ -248,6 +257,8 @@ TEST_P(DecisionDifferentialTest, ResolveAnswersAsTheReference) {
   EXPECT_GT(tally.without_work, 500);
   EXPECT_GT(tally.cold, 1000);
   EXPECT_GT(tally.of_layers, 100);
+  EXPECT_GT(tally.kept_defaults, 100);
+  EXPECT_GT(tally.wary, 100);
   EXPECT_GT(tally.most_groups, 64u);  // Beyond one word of a mask.
 }
 
@@ -355,6 +366,7 @@ TEST(DecisionExplanationTest, ShowsTheRowsOfTheDecision) {
     if (random.OneIn(4)) {
       testing::AddPowerLimitSlowdown(random, table.sub_tables[0]);
     }
+    if (random.OneIn(4)) testing::MakeWary(random, table);
     // The choice compares short launches: what is beyond counts more here.
     const double most_apart = table.near_tie * (1 + power_limit.slowdown);
     const auto compiled = CompiledTable::Create(EncodeTable(table).value());
@@ -375,6 +387,10 @@ TEST(DecisionExplanationTest, ShowsTheRowsOfTheDecision) {
         ASSERT_EQ(rows[r].latency_us, decision.latency_us);
         ASSERT_EQ(rows[r].configuration, decision.configuration);
         ASSERT_EQ(rows[r].relative_bound, decision.relative_bound);
+        if (rows[r].kept_default) {
+          ASSERT_EQ(rows[r].configuration, table.default_configuration);
+          continue;
+        }
         ASSERT_LE(rows[r].rank_us,
                   rows[0].rank_us * (1 + most_apart) * (1 + 1e-12));
       }

@@ -14,6 +14,7 @@
 #include "model/table/group_predicates.h"
 #include "model/table/table_check.h"
 #include "model/table/table_codec.h"
+#include "model/table/wave_model.h"
 
 namespace wavetune::testing {
 namespace {
@@ -546,6 +547,17 @@ void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub) {
 void AddPowerLimitSlowdown(Lcg& random, SubTable& sub) {
   sub.power_limit.from_us = static_cast<double>(random.Between(1, 400));
   sub.power_limit.slowdown = static_cast<double>(random.Between(1, 32)) / 32;
+}
+
+void MakeWary(Lcg& random, Table& table) {
+  const SubTable& any = table.sub_tables[static_cast<size_t>(
+      random.Below(static_cast<int64_t>(table.sub_tables.size())))];
+  const MacroGroup& group = any.groups[static_cast<size_t>(
+      random.Below(static_cast<int64_t>(any.groups.size())))];
+  table.default_configuration = any.portfolio[group.lead].configuration;
+  for (SubTable& sub : table.sub_tables) {
+    sub.wary = DefaultGroup(table, sub) >= 0;
+  }
 }
 
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem) {

@@ -59,6 +59,10 @@ void AddLayers(Lcg& random, const Table& table, int most, SubTable& sub);
 // Slows the sub-table's long launches down.
 void AddPowerLimitSlowdown(Lcg& random, SubTable& sub);
 
+// Makes a group's lead the default configuration, and all sub-tables wary where
+// it leads one.
+void MakeWary(Lcg& random, Table& table);
+
 // Moves a problem into one of the sub-table's layers, if it has any.
 void PlaceInLayer(Lcg& random, const SubTable& sub, Problem& problem);
 

@@ -241,6 +241,27 @@ Decision AnswerOf(const Table& table, const std::string& digest,
   return decision;
 }
 
+// Returns the row whose default configuration a wary sub-table answers with
+// instead of what `row` would, or nullptr.
+const ReferenceGroup* KeptDefault(const Table& table, const SubTable& sub,
+                                  const ReferenceRows& rows,
+                                  const ReferenceGroup& row, bool of_layer) {
+  if (!sub.wary || of_layer || !(row.extrapolated || row.part_tiles)) {
+    return nullptr;
+  }
+  const auto leads = [&](const MacroGroup& group) {
+    return sub.portfolio[group.lead].configuration ==
+           table.default_configuration;
+  };
+  const MacroGroup* const usual =
+      &*std::find_if(sub.groups.begin(), sub.groups.end(), leads);
+  const double most_us = row.latency_us * (1 + row.segment->extrapolated_bound);
+  for (const ReferenceGroup& other : rows.legal) {
+    if (other.group == usual && other.latency_us <= most_us) return &other;
+  }
+  return nullptr;
+}
+
 using Values = std::vector<int64_t>;
 
 // A candidate that a problem offers to launches that agree on `values`.
@@ -298,10 +319,12 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
     return DefaultOf(table, digest, rows.reason);
   const SubTable& sub = table.sub_tables[static_cast<size_t>(sub_table)];
   std::vector<ReferenceGroup> legal = rows.legal;
+  bool of_layer = false;
   if (const auto known = GroupOfLayer(sub, problem)) {
     if (auto row = RowOf(table, sub, sub.groups[*known], problem)) {
       row->part_tiles = false;  // The layer was measured.
       legal = {*row};
+      of_layer = true;
     }
   }
   double best_us = legal[0].rank_us;
@@ -311,6 +334,10 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
   const ReferenceGroup& row = *std::find_if(
       legal.begin(), legal.end(),
       [limit_us](const ReferenceGroup& r) { return r.rank_us <= limit_us; });
+  if (const ReferenceGroup* kept =
+          KeptDefault(table, sub, rows, row, of_layer)) {
+    return AnswerOf(table, digest, sub, *kept, kept->group->lead, stale);
+  }
   return AnswerOf(table, digest, sub, row, MicroOf(sub, row), stale);
 }
 

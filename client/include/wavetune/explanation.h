@@ -27,8 +27,11 @@ struct ExplainedGroup {
   std::vector<std::string> broken;  // The predicates that do: "k % 8 == 0".
   bool chosen = false;
   bool extrapolated = false;
-  bool of_layer = false;  // Measurements of the problem's layer chose it
-                          // (SubTable::layers), not the ranks.
+  bool of_layer = false;      // Measurements of the problem's layer chose it
+                              // (SubTable::layers), not the ranks.
+  bool kept_default = false;  // It is the default: no row is faster by more
+                              // than its bound, beyond what was measured
+                              // (SubTable::wary).
 };
 
 }  // namespace wavetune

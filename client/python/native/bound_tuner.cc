@@ -33,7 +33,7 @@ nb::object RowRecord(const nb::object& record, const ExplainedGroup& row,
                 row.coordinates.tiles, row.coordinates.iterations, row.waves,
                 row.tiles_per_wave, row.latency_us, row.rank_us,
                 row.relative_bound, row.legal, row.chosen, row.extrapolated,
-                row.of_layer);
+                row.of_layer, row.kept_default);
 }
 
 nb::tuple Dimensions(const BoundTuner& self) {

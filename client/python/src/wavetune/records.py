@@ -32,6 +32,7 @@ class ExplainedGroup(NamedTuple):
     chosen: bool
     extrapolated: bool
     of_layer: bool  # Chosen since measurements of the problem's layer say so, whatever the ranks.
+    kept_default: bool  # The default: beyond what was measured no row is faster by more than its bound.
 
 
 class DeclaredWorkload(NamedTuple):
