@@ -182,7 +182,13 @@ class Daemon::Impl {
                       .kernels = &kernels_,
                       .samples = stores.samples,
                       .clock = clock_,
-                      .events = &events_}),
+                      .events = &events_,
+                      .why_halted =
+                          [this](const TableRecord& table) {
+                            FleetTables* const fleet = fleet_.tables();
+                            return fleet == nullptr ? std::string()
+                                                    : fleet->WhyHalted(table);
+                          }}),
         fleet_admin_({.fleet = [this] { return fleet_.tables(); },
                       .tables = &tables_,
                       .devices = &devices_,

@@ -43,8 +43,13 @@ uint64_t OwnEpoch(const std::vector<TableRecord>& history,
   return current.epoch;
 }
 
+std::string WhyHaltedIf(const WhyHalted& why_halted, const TableRecord& entry) {
+  return why_halted ? why_halted(entry) : "";
+}
+
 absl::StatusOr<TableRecord> Before(const std::vector<TableRecord>& history,
-                                   const std::vector<TableRecord>& serving) {
+                                   const std::vector<TableRecord>& serving,
+                                   const WhyHalted& why_halted) {
   const auto current =
       std::max_element(serving.begin(), serving.end(),
                        [](const TableRecord& a, const TableRecord& b) {
@@ -57,7 +62,8 @@ absl::StatusOr<TableRecord> Before(const std::vector<TableRecord>& history,
   const std::string digest = current == serving.end() ? "" : current->digest;
   for (const TableRecord& entry : history) {
     if (IsOwnPromotion(entry) && entry.epoch < before &&
-        entry.digest != digest && WhyFoundWrong(history, entry).empty()) {
+        entry.digest != digest && WhyFoundWrong(history, entry).empty() &&
+        WhyHaltedIf(why_halted, entry).empty()) {
       return entry;
     }
   }
@@ -70,8 +76,9 @@ absl::StatusOr<TableRecord> Before(const std::vector<TableRecord>& history,
 
 absl::StatusOr<TableRecord> RollbackTarget(
     const std::vector<TableRecord>& history,
-    const std::vector<TableRecord>& serving, absl::string_view digest) {
-  if (digest.empty()) return Before(history, serving);
+    const std::vector<TableRecord>& serving, absl::string_view digest,
+    const WhyHalted& why_halted) {
+  if (digest.empty()) return Before(history, serving, why_halted);
   if (digest.size() < kMinDigestPrefix) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", digest, "\" is too short for a digest: give at least ",
@@ -103,6 +110,12 @@ absl::StatusOr<TableRecord> RollbackTarget(
     return absl::FailedPreconditionError(
         absl::StrCat("table ", ShortDigest(found->digest),
                      " was withdrawn and cannot serve again: ", wrong));
+  }
+  if (const std::string halted = WhyHaltedIf(why_halted, *found);
+      !halted.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "table ", ShortDigest(found->digest),
+        " was never the fleet's: its rollout was halted (", halted, ")"));
   }
   return *found;
 }

@@ -9,6 +9,7 @@
 #ifndef WAVETUNE_SERVER_CATALOG_ROLLBACK_H_
 #define WAVETUNE_SERVER_CATALOG_ROLLBACK_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace wavetune {
 // Shortest beginning of a digest that selects.
 inline constexpr size_t kMinDigestPrefix = 8;
 
+// Returns why a fleet's rollout of a table was halted, or nothing.
+using WhyHalted = std::function<std::string(const TableRecord&)>;
+
 // Returns the promotion to go back to, of one kernel on one silicon.
 //
 // `history`: its promotions and withdrawals, newest first; `serving`: what
@@ -28,12 +32,15 @@ inline constexpr size_t kMinDigestPrefix = 8;
 // promotion of that table. Without: the last promotion before what serves now;
 // where that was itself chosen by a rollback, before its own, so that rolling
 // back again goes further back. Tables that were withdrawn for their key are
-// never chosen. Errors: NOT_FOUND where there is no earlier one, or none of
-// that digest; FAILED_PRECONDITION for one that was withdrawn, and for the
-// beginning of several digests; INVALID_ARGUMENT for too short a beginning.
+// never chosen, nor are those whose rollout was halted, which served on the
+// node that measured them. Errors: NOT_FOUND where there is no earlier one, or
+// none of that digest; FAILED_PRECONDITION for one that was withdrawn or
+// halted, and for the beginning of several digests; INVALID_ARGUMENT for too
+// short a beginning.
 absl::StatusOr<TableRecord> RollbackTarget(
     const std::vector<TableRecord>& history,
-    const std::vector<TableRecord>& serving, absl::string_view digest);
+    const std::vector<TableRecord>& serving, absl::string_view digest,
+    const WhyHalted& why_halted = nullptr);
 
 }  // namespace wavetune
 

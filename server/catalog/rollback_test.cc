@@ -45,6 +45,24 @@ TEST(RollbackTargetTest, IsWhatServedBefore) {
   EXPECT_EQ(*target, Entry(1, 'a'));
 }
 
+TEST(RollbackTargetTest, IsNothingWhoseRolloutWasHalted) {
+  const TableRecord current = Entry(3, 'a');
+  const std::vector<TableRecord> history = {current, Entry(2, 'b'),
+                                            Entry(1, 'c')};
+  const WhyHalted why_halted = [](const TableRecord& table) {
+    return table.digest[0] == 'b' ? "3 times as long" : "";
+  };
+  const auto target = RollbackTarget(history, {current}, "", why_halted);
+  ASSERT_TRUE(target.ok()) << target.status();
+  EXPECT_EQ(*target, Entry(1, 'c'));
+  const absl::Status refused =
+      RollbackTarget(history, {current}, std::string(16, 'b'), why_halted)
+          .status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("its rollout was halted (3 times as long)"));
+}
+
 TEST(RollbackTargetTest, MayBeOfAnotherEnvironment) {
   const TableRecord current = Entry(2, 'b', "driver=590");
   const auto target =

@@ -243,11 +243,19 @@ TEST_F(FleetAdminTrialTest, AfterAHaltedRolloutThereIsNothingToRollBack) {
     // Nor is what was on trial a past of the node.
     const auto history = node->tables_.History("copy", node->Key().silicon_key);
     ASSERT_TRUE(history.ok());
-    if (node == b_.get()) {
-      EXPECT_EQ(
-          RollbackTarget(*history, {history->front()}, "").status().code(),
-          absl::StatusCode::kNotFound);
-    }
+    // On its own the node that measured it does not go back to it either.
+    const auto why_halted = [&](const TableRecord& table) {
+      return node->fleet_->WhyHalted(table);
+    };
+    EXPECT_EQ(RollbackTarget(*history, {history->front()}, "", why_halted)
+                  .status()
+                  .code(),
+              absl::StatusCode::kNotFound);
+    EXPECT_THAT(RollbackTarget(*history, {history->front()},
+                               second_.substr(0, 16), why_halted)
+                    .status()
+                    .ToString(),
+                HasSubstr("was halted (node b: 3 times as long)"));
   }
   EXPECT_THAT(a_->Standing().frozen, ::testing::IsEmpty());
   // It is gone with the next head, whoever publishes it.

@@ -162,6 +162,11 @@ class FleetTables {
   // Whether this node serves a table for its devices of that key.
   bool Serves(const ProfileKey& key, const std::string& digest) const;
 
+  // Returns why the rollout of a table was halted, where it is the last of its
+  // kernel and class that was, and the class has not accepted the table since;
+  // else nothing.
+  std::string WhyHalted(const TableRecord& table);
+
   // What an operator has the fleet serve.
   struct Order {
     TableRecord table;  // Its key's class is the class.

@@ -138,6 +138,26 @@ bool FleetTables::IsHalted(const State& state) {
           state.trial.rollout->head.epoch <= state.stored.halted_epoch);
 }
 
+std::string FleetTables::WhyHalted(const TableRecord& table) {
+  const std::lock_guard lock(mutex_);
+  const auto found = heads_.find(HeadKey(table.key));
+  if (found == heads_.end()) return "";
+  const State& state = found->second;
+  if (state.stored.halted_epoch == 0 ||
+      state.stored.halted_digest != table.digest)
+    return "";
+  if (state.accepted) {
+    const FleetHead& head = state.accepted->head;
+    const auto is_table = [&](const FleetHead& one) {
+      return one.digest == table.digest;
+    };
+    if (is_table(head) ||
+        std::any_of(head.before.begin(), head.before.end(), is_table))
+      return "";
+  }
+  return state.stored.halted_why;
+}
+
 bool FleetTables::IsOvertaken(const State& state) {
   if (!state.trial.rollout) return false;
   const uint64_t epoch = state.trial.rollout->head.epoch;

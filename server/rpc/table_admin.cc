@@ -58,7 +58,7 @@ absl::Status TableAdmin::RollBack(const v1::RollBackRequest& request,
                    RollbackTarget(history,
                                   ServingOn(*options_.tables->snapshot(),
                                             request.kernel(), silicon_key),
-                                  request.digest()));
+                                  request.digest(), options_.why_halted));
   ASSIGN_OR_RETURN(const ServingTable table,
                    options_.tables->Get(target.digest));
   RETURN_IF_ERROR(

@@ -17,6 +17,7 @@
 #include "server/agents/agent_directory.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/rollback.h"
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
 #include "server/catalog/table_judge.h"
@@ -41,6 +42,7 @@ class TableAdmin {
     SampleStore* samples = nullptr;
     Clock* clock = nullptr;
     EventJournal* events = nullptr;  // Hears of pins.
+    WhyHalted why_halted;            // Nothing: there is no fleet.
   };
 
   explicit TableAdmin(Options options);
