@@ -102,5 +102,20 @@ TEST_F(ResolveCommandTest, ExplainShowsEveryRowAndWhyTheWinnerWon) {
   EXPECT_EQ(Ask({"explain", "gemm", "m=64"}), kExitUsage);
 }
 
+TEST_F(ResolveCommandTest, ExplainSaysWhyTheDefaultWasKept) {
+  Table table = wavetune::testing::TwoGroupTable();
+  table.kernel = "noisy";
+  table.default_configuration = {128, 2};
+  table.sub_tables[0].wary = true;
+  node_.AddTable(wavetune::testing::Serve(table));
+  EXPECT_EQ(Ask({"explain", "noisy", "m=64", "n=64", "k=65536"}), kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("default kept"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("it is the default: beyond what was measured"));
+  EXPECT_EQ(Ask({"explain", "noisy", "m=64", "n=64", "k=64"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("it has the lowest prediction"));
+}
+
 }  // namespace
 }  // namespace wavetune::cli

@@ -341,6 +341,19 @@ TEST_F(StatusCommandsTest, TablesShowPrintsLayersAndSustainedLoad) {
   const Json json = Output()["sub_tables"][0];
   EXPECT_EQ(json["sustained"]["from_us"], 250);
   EXPECT_EQ(json["layers"].size(), 1u);
+  EXPECT_EQ(json["wary"], false);
+}
+
+TEST_F(StatusCommandsTest, TablesShowSaysThatATableIsWary) {
+  Table table = wavetune::testing::TwoGroupTable();
+  table.default_configuration = {128, 2};
+  table.sub_tables[0].wary = true;
+  Serve(table);
+  EXPECT_EQ(Run({"tables", "show", "gemm"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("beyond what was measured the default answers"));
+  EXPECT_EQ(Run({"tables", "show", "gemm", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["sub_tables"][0]["wary"], true);
 }
 
 TEST_F(StatusCommandsTest, TablesShowNamesWhatIsReadColdWhereItCounts) {

@@ -15,7 +15,6 @@
 #include "model/decide/compiled_table.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
-#include "model/table/wave_model.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {
@@ -307,28 +306,44 @@ TEST_F(FitTableTest, LargePortfoliosAreCutToWhatAPayloadHolds) {
 }
 
 // Beyond what was measured a prediction of a noisy device says little.
-TEST(WaryTableTest, ADeviceThatIsVeryNoisyGivesAWaryTable) {
+TEST(WaryTableTest, AVeryNoisyDeviceKeepsTheDefaultWhereItIsTheBetterGuess) {
   const SyntheticDevice device(testing::GemmSpec(WaveForm::kOverlap),
-                               {.noise = 0.6});
+                               {.noise = 0.6, .seed = 6});
   const FitResult fit = FitTable(Profile(device, device.Input())).value();
-  const SubTable& sub = fit.table.sub_tables[0];
-  EXPECT_TRUE(sub.wary);
-  EXPECT_GE(DefaultGroup(fit.table, sub), 0);
   EXPECT_THAT(absl::StrJoin(fit.report.notes, "\n"),
               HasSubstr("beyond what was measured the default answers"));
-  const auto compiled =
-      CompiledTable::Create(EncodeTable(fit.table).value()).value();
+  Table plain = fit.table;
+  ASSERT_TRUE(plain.sub_tables[0].wary);
+  plain.sub_tables[0].wary = false;
+  const auto compile = [](const Table& table) {
+    return CompiledTable::Create(EncodeTable(table).value()).value();
+  };
+  const auto wary = compile(fit.table);
+  const auto bold = compile(plain);
   int kept = 0;
-  for (const int64_t k : {int64_t{1} << 16, int64_t{1} << 17}) {
-    for (const int64_t m : {1, 64, 4096}) {
-      const std::vector<int64_t> extents = {m, 4096, k};
-      for (const ExplainedGroup& row :
-           compiled->Explain(0, ProblemView(extents, {}))) {
-        kept += row.kept_default ? 1 : 0;
+  double wary_regret = 0;
+  double bold_regret = 0;
+  for (const int64_t m : {1, 64, 1024, 16384}) {
+    for (const int64_t n : {256, 4096, 16384}) {
+      for (const int64_t k : {64, 4096, 65536}) {
+        const Problem problem = {{m, n, k}, {}, {}};
+        const Decision usual = bold->Resolve(0, problem.View());
+        const Decision decision = wary->Resolve(0, problem.View());
+        if (decision.configuration == usual.configuration) continue;
+        ++kept;
+        EXPECT_EQ(usual.source, DecisionSource::kExtrapolated);
+        EXPECT_EQ(decision.configuration, fit.table.default_configuration);
+        const double best_us = device.OracleUs(problem);
+        const auto regret = [&](const Decision& d) {
+          return device.TrueLatencyUs(d.configuration, problem) / best_us - 1;
+        };
+        wary_regret += regret(decision);
+        bold_regret += regret(usual);
       }
     }
   }
-  EXPECT_GT(kept, 0);
+  EXPECT_GT(kept, 5);
+  EXPECT_LT(2 * wary_regret, bold_regret);
 }
 
 TEST_F(FitTableTest, AQuietDeviceGivesATableThatIsNotWary) {
