@@ -26,7 +26,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "base/input_file.h"
-#include "base/openssl_pointers.h"
 #include "base/private_key.h"
 #include "base/status_macros.h"
 
@@ -35,10 +34,6 @@ namespace {
 
 // A bundle of all public authorities has some 250 KiB.
 constexpr size_t kMostPemBytes = size_t{1} << 20;
-
-BioPtr ReadsFrom(const std::string& pem) {
-  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
 
 absl::Status IsCut(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -72,12 +67,7 @@ bool HasWholeBlocks(absl::string_view pem) {
 // Returns all certificates of a file, one at least.
 absl::StatusOr<std::vector<CertificatePtr>> Certificates(
     const std::string& path, const std::string& pem) {
-  const BioPtr reads = ReadsFrom(pem);
-  std::vector<CertificatePtr> certificates;
-  while (X509* const next =
-             PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr)) {
-    certificates.emplace_back(next);
-  }
+  std::vector<CertificatePtr> certificates = CertificatesIn(pem);
   const unsigned long last = ERR_peek_last_error();  // NOLINT: OpenSSL's.
   const bool ended = ERR_GET_LIB(last) == ERR_LIB_PEM &&
                      ERR_GET_REASON(last) == PEM_R_NO_START_LINE;
@@ -88,15 +78,6 @@ absl::StatusOr<std::vector<CertificatePtr>> Certificates(
       absl::StrCat(path,
                    " holds no certificate: a PEM file with a block -----BEGIN "
                    "CERTIFICATE----- is expected"));
-}
-
-std::string SubjectOf(X509* certificate) {
-  const BioPtr writes(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(writes.get(), X509_get_subject_name(certificate), 0,
-                     XN_FLAG_RFC2253);
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(writes.get(), &text);  // NOLINT: as above.
-  return std::string(text, static_cast<size_t>(size));
 }
 
 // Each certificate is signed by the one after it: a link that is missing is
@@ -125,6 +106,25 @@ absl::Time ToTime(const ASN1_TIME* time) {
 }
 
 }  // namespace
+
+std::vector<CertificatePtr> CertificatesIn(const std::string& pem) {
+  const BioPtr reads(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  std::vector<CertificatePtr> certificates;
+  while (X509* const next =
+             PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr)) {
+    certificates.emplace_back(next);
+  }
+  return certificates;
+}
+
+std::string SubjectOf(X509* certificate) {
+  const BioPtr writes(BIO_new(BIO_s_mem()));
+  X509_NAME_print_ex(writes.get(), X509_get_subject_name(certificate), 0,
+                     XN_FLAG_RFC2253);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(writes.get(), &text);  // NOLINT: as above.
+  return std::string(text, static_cast<size_t>(size));
+}
 
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files) {
   TlsMaterial material;

@@ -14,12 +14,14 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/environment_variable.h"
+#include "base/openssl_pointers.h"
 
 namespace wavetune {
 
@@ -50,6 +52,13 @@ struct TlsMaterial {
 // the one after it has not signed; each with the path. A certificate that is
 // not valid at this time is no error here (CheckValid).
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
+
+// Returns the certificates of a PEM text, up to what is none: what OpenSSL says
+// of that is its last error. Cannot fail.
+std::vector<CertificatePtr> CertificatesIn(const std::string& pem);
+
+// Returns whose a certificate is, for people. Cannot fail.
+std::string SubjectOf(X509* certificate);
 
 // Errors: FAILED_PRECONDITION where the certificate in the file `path` has
 // expired at `now`, or is not valid yet.

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "base/tls_files.h"
 
 namespace wavetune {
 namespace {
@@ -43,10 +44,6 @@ struct FreeNames {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
-BioPtr ReadsFrom(const std::string& pem) {
-  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-}
-
 std::string TextOf(const ASN1_STRING* text) {
   return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
           static_cast<size_t>(ASN1_STRING_length(text))};
@@ -61,15 +58,6 @@ std::string LastError() {
   if (reason != nullptr) return reason;
   ERR_error_string_n(error, text.data(), text.size());
   return text.data();
-}
-
-std::string SubjectOf(X509* certificate) {
-  const BioPtr writes(BIO_new(BIO_s_mem()));
-  X509_NAME_print_ex(writes.get(), X509_get_subject_name(certificate), 0,
-                     XN_FLAG_RFC2253);
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(writes.get(), &text);  // NOLINT: as above.
-  return {text, static_cast<size_t>(size)};
 }
 
 std::string CommonNameOf(X509* certificate) {
@@ -102,29 +90,23 @@ int ChooseProtocol(SSL*, const unsigned char** chosen, unsigned char* size,
 }
 
 bool UseChain(SSL_CTX* context, const std::string& pem) {
-  const BioPtr reads = ReadsFrom(pem);
-  bool first = true;
-  for (;;) {
-    const CertificatePtr next(
-        PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr));
-    if (next == nullptr) break;
-    const bool used = first ? SSL_CTX_use_certificate(context, next.get()) == 1
-                            : SSL_CTX_add1_chain_cert(context, next.get()) == 1;
-    if (!used) return false;
-    first = false;
+  bool used = false;
+  for (const CertificatePtr& next : CertificatesIn(pem)) {
+    if ((used ? SSL_CTX_add1_chain_cert(context, next.get())
+              : SSL_CTX_use_certificate(context, next.get())) != 1) {
+      return false;
+    }
+    used = true;
   }
   ERR_clear_error();
-  return !first;
+  return used;
 }
 
 bool UseKey(SSL_CTX* context, const std::string& pem) {
-  const BioPtr reads = ReadsFrom(pem);
-  EVP_PKEY* const key =
-      PEM_read_bio_PrivateKey(reads.get(), nullptr, nullptr, nullptr);
-  if (key == nullptr) return false;
-  const bool used = SSL_CTX_use_PrivateKey(context, key) == 1;
-  EVP_PKEY_free(key);
-  return used;
+  const BioPtr reads(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  const KeyPtr key(
+      PEM_read_bio_PrivateKey(reads.get(), nullptr, nullptr, nullptr));
+  return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
 }
 
 // A certificate of the file is believed, whoever has signed it.
@@ -132,11 +114,7 @@ bool Believe(SSL_CTX* context, const std::string& pem) {
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
   X509_STORE_set_flags(store,
                        X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST);
-  const BioPtr reads = ReadsFrom(pem);
-  for (;;) {
-    const CertificatePtr next(
-        PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr));
-    if (next == nullptr) break;
+  for (const CertificatePtr& next : CertificatesIn(pem)) {
     if (X509_STORE_add_cert(store, next.get()) != 1 ||
         SSL_CTX_add_client_CA(context, next.get()) != 1) {
       return false;

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/file_descriptor.h"
+#include "base/tls_files.h"
 #include "server/test_folder.h"
 #include "tests/lib/test_authority.h"
 
@@ -25,10 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 CertificateNames NamesOf(const std::string& pem) {
-  const BioPtr reads(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  const CertificatePtr certificate(
-      PEM_read_bio_X509(reads.get(), nullptr, nullptr, nullptr));
-  return NamesIn(certificate.get());
+  return NamesIn(CertificatesIn(pem).front().get());
 }
 
 CertificateNames Issued(const std::vector<std::string>& names) {
