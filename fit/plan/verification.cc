@@ -28,7 +28,7 @@ constexpr double kNoise = 0.01;       // Of a geometric mean over some points.
 constexpr double kLeastGain = 0.005;  // Of the same, that is worth a change.
 constexpr double kWorstLoss = 0.03;   // Of a single point, beyond noise.
 constexpr double kWorstSpreads = 3;
-constexpr double kMostLoss = 0.15;  // Of a single point, whatever is gained.
+constexpr double kMostLoss = 0.15;  // Of a named point, whatever is gained.
 constexpr double kLostShare = 0.2;  // Of what is gained elsewhere.
 
 std::unique_ptr<const CompiledTable> Compile(const Table& table) {
@@ -305,8 +305,9 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
         against_incumbent < tally.verdict.worst_vs_incumbent) {
       tally.verdict.worst_vs_incumbent = against_incumbent;
     }
-    tally.far_too_slow =
-        tally.far_too_slow || loss > std::max(kMostLoss, limit);
+    // Nobody said that a ragged one occurs: they count together.
+    tally.far_too_slow = tally.far_too_slow ||
+                         (!point.ragged && loss > std::max(kMostLoss, limit));
     ++tally.points;
   }
   if (tally.points > 0) {
@@ -429,7 +430,7 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     verdict.reason = absl::StrCat(
         "refused: ",
         tally.far_too_slow
-            ? "a point loses more than 15 % and three times its spread: "
+            ? "a named point loses more than 15 % and three times its spread: "
             : "points that lose more than 3 % and three times their spread "
               "lose together more than a fifth of what the others gain: ",
         figures);

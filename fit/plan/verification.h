@@ -74,9 +74,9 @@ struct Verdict {
 
 // What nothing was compared with is not claimed to be beaten. Promotes only if
 // the geometric mean against incumbent and default is no worse
-// (1 % is noise), no point is worse by more than max(15 %, 3 * its spread), and
-// those that are worse by more than max(3 %, 3 * their spread) lose together
-// at most a fifth of what the others gain (docs/decisions/0007).
+// (1 % is noise), no named point is worse by more than max(15 %, 3 * its
+// spread), and those that are worse by more than max(3 %, 3 * their spread)
+// lose together at most a fifth of what the others gain (docs/decisions/0007).
 // An incumbent that is not stale and runs at every point stays unless the new
 // table is 0.5 % faster: a new choice costs serving processes a compilation
 // (docs/decisions/0035).

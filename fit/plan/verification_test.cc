@@ -140,7 +140,7 @@ TEST_F(JudgeTest, RefusesAPointThatLosesMuchWhateverTheOthersGain) {
   AddPoint(120, 100, 100);
   EXPECT_FALSE(Judge().promote);
   EXPECT_THAT(Judge().reason,
-              HasSubstr("a point loses more than 15 % and three times"));
+              HasSubstr("a named point loses more than 15 % and three times"));
 }
 
 TEST_F(JudgeTest, RefusesWhatIsSlowerBesideWhatTheManifestNames) {
@@ -151,6 +151,15 @@ TEST_F(JudgeTest, RefusesWhatIsSlowerBesideWhatTheManifestNames) {
   EXPECT_FALSE(Judge().promote);
   EXPECT_THAT(Judge().reason,
               HasSubstr("0.909 at the 6 ragged neighbours of named problems"));
+}
+
+TEST_F(JudgeTest, ARaggedNeighbourMayLoseMuchWhereTheOthersGainMuchMore) {
+  for (int i = 0; i < 9; ++i) AddPoint(70, 100, 100);
+  AddPoint(130, 100, 100);
+  EXPECT_FALSE(Judge().promote);
+  plan_.points.back().ragged = true;
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+  EXPECT_THAT(Judge().reason, HasSubstr("worst point 0.769"));
 }
 
 TEST_F(JudgeTest, RaggedNeighboursThatARecordingDoesNotHaveAreNotMissed) {
