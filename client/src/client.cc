@@ -191,8 +191,6 @@ class Client::Impl {
   // With kOff.
   absl::StatusOr<KernelDefaults> FindDefaultsOnly(
       const std::string& kernel, const TunerOptions& options) const;
-  // Returns the kernel's manifest beside the table files; empty: there is none.
-  std::string ManifestBeside(const std::string& kernel) const;
   // Returns the manifest that the program names; nullptr: none that can be
   // read, which is an event.
   std::shared_ptr<const KernelSpec> ManifestOf(
@@ -255,7 +253,6 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
                      " characters"));
   }
   if (inherited()) NoteFork();
-  if (options.manifest.empty()) options.manifest = ManifestBeside(kernel);
   const uint64_t news = slots_.news();
   if (settings_.mode == ClientMode::kOff) {
     ASSIGN_OR_RETURN(KernelDefaults defaults,
@@ -283,11 +280,6 @@ absl::StatusOr<Tuner> Client::Impl::GetTuner(const std::string& kernel,
                    DefaultsOf(found->table->table(), options.specialisation));
   return MakeTuner(IdentityOf(kernel, options, std::move(defaults)), options,
                    state, news, manifest);
-}
-
-std::string Client::Impl::ManifestBeside(const std::string& kernel) const {
-  const std::string path = files_.ManifestBeside();
-  return !path.empty() && SpecOfManifest(path, kernel).ok() ? path : "";
 }
 
 std::shared_ptr<const KernelSpec> Client::Impl::ManifestOf(

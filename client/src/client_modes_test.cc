@@ -1,6 +1,5 @@
 // Where decisions come from: WAVETUNE_MODE, table files, pins, manifests.
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -342,27 +341,6 @@ TEST_F(ClientModesTest, ATableThatTheManifestDoesNotAllowDecidesNothing) {
               HasSubstr("the table answers m"));
   // Who has the file alone cannot tell.
   EXPECT_EQ(client->GetTuner("gemm_f32")->origin(), TableOrigin::kFile);
-}
-
-TEST_F(ClientModesTest, ATableFileIsJudgedByTheManifestBesideIt) {
-  node_.Stop();
-  const KernelSpec spec = SpecOfManifest(kGemmManifest, "gemm_f32").value();
-  Table table = testing::FavouringTable(spec, std::string(64, 'a'),
-                                        {spec.default_configuration}, 0);
-  const std::string kernel = folder_.path() + "/gemm_f32";
-  std::filesystem::create_directories(kernel + "/tables");
-  std::filesystem::copy_file(std::string(kGemmManifest) + "/manifest.textproto",
-                             kernel + "/manifest.textproto");
-  ClientOptions options = Options(ClientMode::kAuto);
-  options.watch = false;
-  options.table_file = kernel + "/tables/h100.table";
-  const auto origin = [&] {
-    std::ofstream(options.table_file, std::ios::binary) << Serve(table).payload;
-    return Connect(options)->GetTuner("gemm_f32")->origin();
-  };
-  EXPECT_EQ(origin(), TableOrigin::kFile);
-  ++table.dimensions[0].max;
-  EXPECT_EQ(origin(), TableOrigin::kDefaults);
 }
 
 TEST_F(ClientModesTest, APinnedSetIsKeptTo) {

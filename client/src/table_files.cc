@@ -59,13 +59,4 @@ absl::StatusOr<TableFiles> TableFiles::Read(const std::string& path) {
   return files;
 }
 
-std::string TableFiles::ManifestBeside() const {
-  if (path_.empty()) return "";
-  std::error_code error;
-  const fs::path path(path_);
-  const fs::path tables =
-      fs::is_directory(path, error) ? path : path.parent_path();
-  return (tables / ".." / "manifest.textproto").string();
-}
-
 }  // namespace wavetune

@@ -35,9 +35,6 @@ class TableFiles {
   // Sorted by path.
   const std::vector<FetchedTable>& tables() const { return tables_; }
   const std::string& path() const { return path_; }
-  // Where the manifest of their kernel is, if they lie as shipped ones do:
-  // KERNEL/tables/H100.table. Empty: there are no files.
-  std::string ManifestBeside() const;
 
  private:
   std::string path_;

@@ -1,6 +1,7 @@
 #include "client/src/table_finder.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -449,8 +450,14 @@ absl::StatusOr<std::vector<KernelArgument>> TableFinder::FindArguments(
     }
   }
   if (files_->path().empty()) return why;
+  // As shipped tables lie: KERNEL/tables/H100.table.
+  const std::filesystem::path path(files_->path());
+  std::error_code error;
+  const std::filesystem::path tables =
+      std::filesystem::is_directory(path, error) ? path : path.parent_path();
   const absl::StatusOr<std::vector<KernelArgument>> beside =
-      ArgumentsOfManifest(files_->ManifestBeside(), kernel);
+      ArgumentsOfManifest((tables / ".." / "manifest.textproto").string(),
+                          kernel);
   return absl::IsNotFound(beside.status()) ? why : beside;
 }
 

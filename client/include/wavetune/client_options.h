@@ -77,8 +77,7 @@ struct TunerOptions {
   bool prepares_on_demand = false;
   // The kernel's folder, or its manifest.textproto: tells what the default is
   // where neither a daemon nor a table does. A table that answers what it does
-  // not allow is refused. Empty: that of the folder above the table file's, if
-  // it is the kernel's (KERNEL/tables/H100.table).
+  // not allow is refused.
   std::string manifest = "";
 };
 
