@@ -45,13 +45,13 @@ def add_to_cache(folder: Path, *names: str) -> None:
         _add(folder, name, path(name).read_bytes(), SILICON, "")
 
 
-def add_variant_to_cache(folder: Path, name: str, *, silicon: str, compiler: str = "") -> None:
+def add_variant_to_cache(folder: Path, name: str, *, silicon: str, compiler: str = "", device: str = "") -> None:
     """As add_to_cache, of a golden table as if it were measured on another device, with a compiler. The device's key
-    has as many characters as SILICON, so that the payload stays whole."""
+    has as many characters as SILICON, so that the payload stays whole. device: its UUID."""
     assert len(silicon) == len(SILICON)
     payload = path(name).read_bytes()
     assert payload.count(SILICON.encode()) == 1
-    _add(folder, name, payload.replace(SILICON.encode(), silicon.encode()), silicon, compiler)
+    _add(folder, name, payload.replace(SILICON.encode(), silicon.encode()), silicon, compiler, device=device)
 
 
 def add_experts_to_cache(folder: Path, compiler: str) -> None:
@@ -86,6 +86,7 @@ def _add(
     compiler: str,
     kernel: str = KERNEL,
     environment: str = "driver=1;runtime=1;power_w=700",
+    device: str = "",
 ) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = hashlib.sha256(payload).hexdigest()
@@ -100,7 +101,7 @@ def _add(
             _text(5, own),
             _number(7, len(payload)),
             _number(8, 1),
-            _text(12, f"device of {name}"),
+            _text(12, device or f"device of {name}"),
             _text(17, compiler),
         ]
     )

@@ -7,6 +7,7 @@ import functools
 import json
 import subprocess
 import sys
+import types
 import warnings
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from triton.runtime import driver  # noqa: E402
 
 from wavetune import triton_arguments, triton_decider  # noqa: E402
 from wavetune.triton import attach, balanced, tuned  # noqa: E402
+from wavetune.triton_arguments import LaunchKinds  # noqa: E402
 from wavetune.triton_problem import reader_of  # noqa: E402
 
 H100 = "backend=cuda;arch=sm_90a;mp=132"
@@ -564,6 +566,28 @@ def test_data_given_by_name_is_compared_too(tmp_path, gpu, tensors):
         assert (launched(gpu.launches[-1]) == expected) == decided
 
 
+def test_a_type_in_place_of_a_tensor_says_nothing_of_launches(tmp_path, gpu, tensors):
+    kernel = own_kernel(of_type(tmp_path))
+    with pytest.warns(wavetune.FallbackWarning, match="x is float32"):
+        assert kernel.precompile(tl.float32, tl.float32, 64, 64, 64) == 0
+    assert is_decided(kernel, gpu, tensors)
+    assert not is_decided(kernel, gpu, (array("float32"), array("float32")))
+
+
+def test_what_was_no_tensor_the_first_time_is_compared_when_it_is_one():
+    arguments = [wavetune.Argument("x", "input", "bfloat16"), wavetune.Argument("scale", "input", "float32")]
+    kinds = LaunchKinds(arguments, ["x", "scale", "m"])
+    float64 = array("float64")
+    for first in [(tl.bfloat16, tl.float32, 4), (array(), 1.0, 4), (array(), None, 4), (array(),)]:
+        kinds.difference(first, {})
+        assert "scale is float64" in kinds.difference((array(), float64, 4), {})
+        kinds.difference(first, {})
+        assert "scale is float64" in kinds.difference((array(),), {"scale": float64})
+        kinds.difference(first, {})
+        assert kinds.difference((array(), array("float32"), 4), {}) is None
+    assert "scale is None" in kinds.difference((array(), None, 4), {})
+
+
 def test_each_device_is_decided_for_by_a_table_of_its_own(client, gpu, tensors):
     kernel = tuning_kernel()
     handle = attached(kernel, client)
@@ -579,6 +603,32 @@ def test_each_device_is_decided_for_by_a_table_of_its_own(client, gpu, tensors):
     gpu.current = 2
     assert is_decided(kernel, gpu, tensors)
     assert handle.reason is None
+
+
+def test_of_several_classes_in_one_machine_each_has_its_own_table(tmp_path, gpu, tensors, monkeypatch):
+    cache = tmp_path / "cache"
+    tables.add_variant_to_cache(cache, "gemm", silicon=H100, device="GPU-0")
+    tables.add_variant_to_cache(cache, "gemm", silicon="backend=cuda;arch=sm_80a;mp=108", device="GPU-1")
+    client = wavetune.connect(f"unix:{tmp_path}/nobody.sock", mode="offline", cache_dir=cache)
+    kernel = tuning_kernel()
+    attached(kernel, client)
+    falls_back(kernel, gpu, tensors, "several cached tables fit")  # Nobody says which device it is.
+    monkeypatch.setattr(triton_decider, "device_uuid", lambda device: f"GPU-{device}")
+    gpu.devices[1] = (80, 108)
+    kernel = tuning_kernel()
+    handle = attached(kernel, client)
+    for gpu.current in (0, 1):
+        assert is_decided(kernel, gpu, tensors)
+    assert handle.reason is None
+
+
+def test_the_uuid_of_a_device_is_torchs(monkeypatch):
+    properties = {0: types.SimpleNamespace(uuid="1a2b"), 1: types.SimpleNamespace()}
+    cuda = types.SimpleNamespace(get_device_properties=properties.__getitem__)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(cuda=cuda))
+    assert [triton_decider.device_uuid(device) for device in (0, 1, 2)] == ["GPU-1a2b", None, None]
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert triton_decider.device_uuid(0) is None
 
 
 def test_types_are_alike_where_tiles_are():
@@ -640,6 +690,32 @@ def test_what_fails_is_taken_out_for_launches_like_it_alone_and_not_tried_again(
     monkeypatch.setattr(kernel.fn, "_do_compile", lambda *arguments: pytest.fail("tried again"))
     launch("float32")
     assert gpu.launches[-1].constants["BLOCK_A"] <= 16
+
+
+def scaled(x, y, M, N, K, scale, WIDTH: tl.constexpr, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr,
+           BLOCK_C: tl.constexpr, VECTOR: tl.constexpr):  # fmt: skip
+    tl.static_assert(BLOCK_A <= 16 or WIDTH < 128)
+    tl.store(y, scale * BLOCK_A)
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["tuned", "attached"])
+def test_what_fails_depends_on_constants_by_value_and_on_no_float(client, gpu, monkeypatch, own):
+    if own:
+        kernel = tuned(tables.KERNEL, DIMS, parameters=PARAMETERS, client=client, default=DEFAULT)(triton.jit(scaled))
+    else:
+        kernel = triton.autotune(configs=triton_kernels.CONFIGS[:1], key=[])(triton.jit(scaled))
+        attached(kernel, client)
+    problem = big_problem()
+
+    def block(scale, width):
+        kernel[(4,)](array(), array(), problem["m"], problem["n"], problem["k"], scale, WIDTH=width)
+        return gpu.launches[-1].constants["BLOCK_A"]
+
+    with pytest.warns(wavetune.FallbackWarning, match="CompileTimeAssertionFailure"):
+        assert block(0.5, 128) <= 16
+    assert block(0.5, 64) > 16
+    monkeypatch.setattr(kernel.fn, "_do_compile", lambda *arguments: pytest.fail("tried again"))
+    assert block(0.25, 128) <= 16
 
 
 def test_a_kernel_that_fails_by_itself_fails_as_it_did(client, gpu):

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Optional, Se
 import wavetune
 from wavetune.errors import FallbackWarning, InvalidArgumentError
 from wavetune.triton_decider import OPTIONS, CannotLaunchError, Choice, Decider, Options, check_triton
-from wavetune.triton_launch import launcher_of
+from wavetune.triton_launch import constexprs_of, launcher_of
 from wavetune.triton_problem import Arguments, Dimensions, balanced, integer_arguments, named_arguments
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ class Attachment(_Precompiling):
             options._replace(constants=own),
             make=self._config,
             tuning=[name for name in tuning if name not in OPTIONS],
+            constexprs=constexprs_of(autotuner),
         )
         self._default = None if default is None else self._decider.choice_of({**own, **default})
         if self._default is not None and self._default.why_not is not None:
@@ -387,7 +388,7 @@ class TunedKernel(_Precompiling):
             raise InvalidArgumentError(f"{function!r} is no @triton.jit function: put @triton.jit below @tuned")
         self.__name__ = _label(function)
         self.__doc__ = getattr(function, "__doc__", None)
-        self._decider = Decider(self.__name__, self.arg_names, options)
+        self._decider = Decider(self.__name__, self.arg_names, options, constexprs=constexprs_of(function))
         self._default = self._decider.choice_of({**options.constants, **default})
         _check_names("default", self._default.keywords, [*self.arg_names, *OPTIONS])
         if isinstance(options.dims, Mapping):

@@ -74,15 +74,17 @@ def difference(arguments: Sequence[Argument], types: Sequence[str]) -> Optional[
     return f"its data is {given}, the table was measured with {measured}: profile a kernel of this type (docs/manifest.md)"
 
 
-def kind_of(value: Any) -> Any:
-    """Returns what Triton's compiler makes a difference of in an argument, hashable."""
+def kind_of(value: Any, by_value: bool = False) -> Any:
+    """Returns what Triton's compiler makes a difference of in an argument, hashable; by_value: in a constexpr."""
+    if by_value:
+        return repr(value)
     name = type_name(value)
     if name is not None:
         return name, _is_aligned(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         whole = int(value)
         return whole == 1, whole % 16 == 0, abs(whole) >= 1 << 31
-    return value if isinstance(value, (bool, str, float, type(None))) else type(value)
+    return value if isinstance(value, (str, type(None))) else type(value)  # Of floats and flags the value is no matter.
 
 
 def _is_aligned(value: Any) -> bool:
@@ -115,10 +117,11 @@ class LaunchKinds:
     def _look(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[str]:
         named = named_arguments(self._names, args, kwargs)
         found = self._difference(named)
-        self._read = _reader(self._names, args, kwargs)
+        read = _reader(self._names, args, kwargs)
         if len(self._known) >= _MOST_KNOWN:
             self._known = {}
-        self._known[self._read(args, kwargs)] = found
+        self._known[read(args, kwargs)] = found
+        self._read = read  # Other threads may have put theirs meanwhile.
         return found
 
     def _difference(self, named: Arguments) -> Optional[str]:
@@ -157,7 +160,8 @@ def _nothing_read(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
 
 def _reader(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Callable[..., Any]:
     """Returns what reads the kind of launches that are written as this one: an expression, since each launch asks."""
-    parts, addresses, strides = ["None"], [], []
+    # Of how many arguments: one that was left out may be a tensor next time.
+    parts, addresses, strides = ["len(args)", "len(kwargs)"], [], []
     for position, name in enumerate(names):
         if position < len(args):
             value, place = args[position], f"args[{position}]"
@@ -168,6 +172,11 @@ def _reader(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
         if value is None:
             parts.append(f"{place} is None")
         if getattr(value, "dtype", None) is None:
+            # Which next time may be tensors: a type in place of one, a scale.
+            if type_name(value) is not None:
+                parts.append(place)
+            elif isinstance(value, float):
+                parts.append(f"{place}.__class__")
             continue
         parts.append(f"{place}.dtype")
         if is_data(type_name(value) or ""):

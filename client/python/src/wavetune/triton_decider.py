@@ -11,12 +11,13 @@ import functools
 import importlib.metadata
 import itertools
 import re
+import sys
 import threading
 import warnings
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Container, Mapping, NamedTuple, Optional, Sequence, Union
 
 import wavetune
-from wavetune.errors import Error, FallbackWarning, InvalidArgumentError
+from wavetune.errors import Error, FailedPreconditionError, FallbackWarning, InvalidArgumentError
 from wavetune.triton_arguments import LaunchKinds, kind_of
 from wavetune.triton_problem import Arguments, Dimensions, asker_of, named_arguments, reader_of
 
@@ -86,7 +87,7 @@ class Decider:
 
     label: the kernel's name, for messages; names: its arguments in order; make: makes of a configuration's keywords
     what its launches need, once for each, or raises CannotLaunchError; tuning: arguments that somebody must decide, as
-    nobody else does.
+    nobody else does; constexprs: arguments whose values are compiled in.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class Decider:
         options: Options,
         make: Callable[[dict[str, Any]], Any] = lambda keywords: None,
         tuning: Sequence[str] = (),
+        constexprs: Container[str] = (),
     ) -> None:
         from triton.runtime import driver
 
@@ -104,6 +106,7 @@ class Decider:
         self.options = options
         self.make = make
         self.tuning = list(tuning)
+        self._constexprs = constexprs
         self.reason: Optional[str] = None
         self._driver = driver
         self._lanes: dict[tuple[Optional[str], int], tuple[Any, Optional[_Lane]]] = {}
@@ -195,7 +198,8 @@ class Decider:
             self.reason = None
 
     def _kinds(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        return tuple((name, kind_of(value)) for name, value in sorted(named_arguments(self.names, args, kwargs).items()))
+        named = sorted(named_arguments(self.names, args, kwargs).items())
+        return tuple((name, kind_of(value, name in self._constexprs)) for name, value in named)
 
     def _find_lane(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Optional[_Lane]:
         specialisation = self.options.specialisation
@@ -221,17 +225,17 @@ class Decider:
             with self._lock:
                 found = self._lanes.get((specialisation, device))
                 if found is None or found[0] is not active:
-                    found = active, self._open(specialisation, active)
+                    found = active, self._open(specialisation, active, device)
                     self._lanes[specialisation, device] = found
         lane = found[1]
         if not self._by_launch and lane is not None:
             self._single[device] = lane
         return lane
 
-    def _open(self, specialisation: Optional[str], active: Any) -> Optional[_Lane]:
+    def _open(self, specialisation: Optional[str], active: Any, device: int) -> Optional[_Lane]:
         try:
             check_triton()
-            tuner = self._tuner(specialisation)
+            tuner = self._tuner(specialisation, device)
             check_table(tuner, self.options.any_triton)
             lane = _Lane(active, tuner, self.options.dims, self.names)
             for configuration in _answers(tuner):
@@ -243,17 +247,22 @@ class Decider:
             self._say(f"{type(error).__name__}: {error}")
         return None
 
-    def _tuner(self, specialisation: Optional[str]) -> wavetune.Tuner:
-        if not isinstance(self.options.tuned, str):
-            return self.options.tuned
+    def _tuner(self, specialisation: Optional[str], device: int) -> wavetune.Tuner:
+        own = self.options
+        if not isinstance(own.tuned, str):
+            return own.tuned
         if self._client is None:
             self._client = shared_client()
-        return self._client.tuner(
-            self.options.tuned,
-            device=self.options.device,
-            specialisation=specialisation,
-            prepares_on_demand=not self.options.precompiles,
+        tuner = functools.partial(
+            self._client.tuner, own.tuned, specialisation=specialisation, prepares_on_demand=not own.precompiles
         )
+        try:
+            return tuner(device=own.device)
+        except FailedPreconditionError:  # Several fit, as where the GPUs of the machine are of several classes.
+            uuid = None if own.device else device_uuid(device)
+            if uuid is None:
+                raise
+            return tuner(device=uuid)
 
     def _add(self, lane: _Lane, configuration: Mapping[str, int]) -> Choice:
         lane.kept.append(configuration)
@@ -402,6 +411,23 @@ def check_compiler(tuner: wavetune.Tuner, otherwise: str) -> None:
             f'the table of "{tuner.kernel}" was measured with Triton {found[1]}, installed is {own or "none"}: profile '
             f"again with this one (wavetune reprofile), or {otherwise}"
         )
+
+
+def device_uuid(device: int) -> Optional[str]:
+    """Returns the UUID of a device by number, as daemons know it; None where torch, which Triton uses, does not say."""
+    torch = sys.modules.get("torch")
+    try:
+        return uuid_text(torch.cuda.get_device_properties(device)) if torch is not None else None
+    except Exception:  # No such device, or another torch.
+        return None
+
+
+def uuid_text(properties: Any) -> Optional[str]:
+    """Returns the UUID in what torch says of a device, as daemons know it; None where it says none."""
+    uuid = str(getattr(properties, "uuid", ""))
+    if not uuid:
+        return None
+    return uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
 
 
 def silicon_facts(silicon_key: str) -> dict[str, str]:

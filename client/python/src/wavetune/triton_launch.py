@@ -106,6 +106,13 @@ class KnownLaunches:
         return self._function.run(*args, grid=grid, warmup=False, **kwargs, **keywords)
 
 
+def constexprs_of(function: Any) -> frozenset[str]:
+    """Returns the names of the arguments whose values Triton compiles in, of a function of its or one around it."""
+    while function is not None and not hasattr(function, "params"):
+        function = getattr(function, "fn", None)
+    return frozenset(parameter.name for parameter in getattr(function, "params", ()) if parameter.is_constexpr)
+
+
 Launcher = Callable[[Any, Mapping[str, Any], Any, Sequence[Any], Mapping[str, Any]], Any]
 
 

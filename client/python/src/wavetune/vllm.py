@@ -31,7 +31,7 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 import wavetune
 from wavetune.triton_arguments import difference
-from wavetune.triton_decider import check_compiler, silicon_facts
+from wavetune.triton_decider import check_compiler, silicon_facts, uuid_text
 from wavetune.triton_problem import balanced
 
 # Below vLLM's own logger, so that it is shown as vLLM's lines are.
@@ -287,10 +287,7 @@ def _gpu() -> Optional[Any]:
 
 def _device_uuid() -> Optional[str]:
     """The UUID of the process's current device, or None where nothing says it (then the table must be the only one)."""
-    uuid = str(getattr(_gpu(), "uuid", ""))
-    if not uuid:
-        return None
-    return uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
+    return uuid_text(_gpu())
 
 
 def _check_gpu(silicon_key: str) -> None:
