@@ -37,18 +37,22 @@ absl::Status CheckRanges(const KernelSpec& spec, const Table& table) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDefault(const KernelSpec& spec, const Table& table) {
+absl::Status CheckDefault(const KernelSpec& spec, const Table& table,
+                          const DeviceFacts* device) {
   const Configuration& configuration = table.default_configuration;
   if (configuration == spec.default_configuration) return absl::OkStatus();
   for (const std::string& name : spec.SpecialisationNames()) {
     const KernelSpec& own = spec.Of(name);
     if (InSpace(own, configuration) &&
-        IsLegalForEveryProblem(own, configuration)) {
+        IsLegalForEveryProblem(own, configuration) &&
+        (device == nullptr ||
+         CheckLimits(own, name, configuration, *device).ok())) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(
         "the table's default ", FormatConfiguration(spec, configuration),
         " is not one that the manifest of kernel ", spec.name,
+        device == nullptr ? "" : ", or the device,",
         " allows for every problem", kAdvice));
   }
   return absl::OkStatus();
@@ -184,7 +188,7 @@ absl::Status CheckChoices(const KernelSpec& spec, const Table& table,
         ": its parameters or dimensions are not those of the manifest here"));
   }
   RETURN_IF_ERROR(CheckRanges(spec, table));
-  RETURN_IF_ERROR(CheckDefault(spec, table));
+  RETURN_IF_ERROR(CheckDefault(spec, table, device));
   const std::vector<std::string> names = spec.SpecialisationNames();
   for (const SubTable& sub : table.sub_tables) {
     if (std::find(names.begin(), names.end(), sub.specialisation) ==

@@ -27,8 +27,8 @@ bool IsComparable(const KernelSpec& spec, const Table& table);
 // manifest's.
 //
 // With `device`, `spec` is the kernel as it tunes it (SpecForDevice), and
-// candidates also keep its limits (CheckLimits). Without one device predicates
-// are not looked at.
+// candidates and such a default also keep its limits (CheckLimits). Without
+// one device predicates are not looked at.
 //
 // Errors: INVALID_ARGUMENT with the first choice that is wrong, why, and what
 // to do. `table` passes CheckTable. Cost: a millisecond for the largest tables

@@ -150,6 +150,11 @@ TEST_F(CheckChoicesTest, WhatADeviceIsNotMeantForOrCannotHoldIsRefused) {
   smaller.max_shared_memory_bytes = 227 << 10;
   EXPECT_THAT(Fault(&smaller),
               HasSubstr("memory: 524288, the device allows 232448"));
+  // A default of its own that no launch has room for.
+  table_.default_configuration = kPlain;
+  smaller.max_shared_memory_bytes = 100 << 10;
+  EXPECT_THAT(Fault(&smaller),
+              AllOf(HasSubstr("default"), HasSubstr("or the device, allows")));
 }
 
 }  // namespace
