@@ -503,6 +503,92 @@ TEST_F(FleetAdminTest, WithdrawalsOfNobodyKeepOutNoTrueOne) {
   EXPECT_EQ(late->Serving(), "");
 }
 
+// Freezes are signed by nobody, and come before withdrawals in each listing.
+TEST_F(FleetAdminTest, OrdersOfNobodyTakeNoPlaceFromATableThatServes) {
+  const ProfileKey key = JoinAs("somebody", 0)->Key();
+  FakeFleetRegistry somebody(&fleet_);
+  std::vector<FleetWrite> writes;
+  for (size_t i = 0; i < FleetTables::kMostHeads; ++i) {
+    writes.push_back(
+        {.key = FreezeKey(FleetClass(key), absl::StrFormat("a%04d", i)),
+         .value = "nothing"});
+    if (writes.size() < FleetRegistry::kMaxWrites &&
+        i + 1 < FleetTables::kMostHeads)
+      continue;
+    ASSERT_TRUE(somebody.Commit(writes).ok());
+    writes.clear();
+  }
+  const auto a = JoinAs("a", 0);
+  const KernelSpec& spec = **a->kernels_.Spec("copy");
+  TableRecord record{.key = key};
+  record.how = PromotionKind::kImported;
+  const auto imported = a->tables_.Import(
+      record,
+      *EncodeTable(FixedTable(spec, key, spec.default_configuration, 10)));
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const std::string& wrong = imported->table.digest;
+  ASSERT_EQ(a->Serving(), wrong);
+  Write(WithdrawalKey(key, wrong), SignWithdrawal({.fleet = "/wavetune/",
+                                                   .key = key,
+                                                   .digest = wrong,
+                                                   .node = "x",
+                                                   .why = "it is wrong"},
+                                                  TestSigningKey(2)));
+  EXPECT_TRUE(AllServe({a.get()}, ""));
+}
+
+TEST_F(FleetAdminTest, ARotationOfKeysTakesNoWithdrawalAway) {
+  const auto a = JoinAs("a", 1);
+  const auto c = JoinAs("c", 0);
+  auto b = JoinAs("b", 2);
+  const std::string wrong = a->Profile(10);
+  ASSERT_TRUE(AllServe({a.get(), b.get(), c.get()}, wrong));
+  b->FindWrong();
+  ASSERT_TRUE(AllServe({a.get(), b.get(), c.get()}, ""));
+  b = nullptr;
+  const std::string trusted =
+      TrustIn({1}) + "revoked " + TestSigningKey(2).public_key() + "\n";
+  a->Trust(trusted);
+  c->Trust(trusted);
+  const std::string key = WithdrawalKey(a->Key(), wrong);
+  EXPECT_TRUE(Eventually([&] {
+    const auto told = ReadWithdrawal(key, Read(key));
+    return told.ok() && told->withdrawal.node == "a";
+  }));
+  EXPECT_EQ(ReadWithdrawal(key, Read(key))->withdrawal.why,
+            "node b found it wrong: BM=64 computes wrong results");
+  const auto late = std::make_unique<OperatedNode>(&fleet_, folder_ / "kernels",
+                                                   "late", 0, trusted);
+  EXPECT_TRUE(Eventually([&] {
+    return late->Standing().behind.find("node a found it wrong") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(late->Serving(), "");
+}
+
+TEST_F(FleetAdminTest, NobodyGoesBackToWhatAMisusedKeyCallsThePast) {
+  const auto a = JoinAs("a", 1);
+  const auto b = JoinAs("b", 2);
+  const std::string first = a->Profile(10);
+  ASSERT_TRUE(AllServe({a.get(), b.get()}, first));
+  const std::string second = b->Profile(11);
+  ASSERT_TRUE(Eventually([&] {
+    const FleetView::Standing standing = a->Standing();
+    return standing.accepted && standing.accepted->digest == second &&
+           standing.accepted->before.size() == 1;
+  }));
+  a->Trust(TrustIn({1}) + "revoked " + TestSigningKey(2).public_key() +
+           " misused\n");
+  EXPECT_THAT(a->RollBack().status().ToString(),
+              AllOf(HasSubstr("NOT_FOUND"), HasSubstr("--to DIGEST")));
+  EXPECT_EQ(a->Serving(), second);
+  // What this node itself has found is another matter.
+  ASSERT_TRUE(a->RollBack(first).ok());
+  EXPECT_TRUE(AllServe({a.get()}, first));
+  const std::string key = HeadKey(a->Key());
+  EXPECT_TRUE(ReadHead(key, Read(key))->head.before.empty());
+}
+
 TEST_F(FleetAdminTest, AWithdrawalCountsWhenItsKeyIsBelieved) {
   const auto a = JoinAs("a", 1);
   const std::string served = a->Profile(10);

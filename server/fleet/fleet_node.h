@@ -1,8 +1,8 @@
 // FleetNode: what a node tells the fleet of itself, at NodePlace(name), for as
 // long as its session lives; and what all nodes together say.
 //
-// Not signed: it is for people and for how far a rollout is, and decides about
-// no table.
+// Not signed: it is for people and for how far a rollout is; which table that
+// is of, and its stages, are signed elsewhere.
 //
 // Includes protobuf. Thread safety: plain values and pure functions.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_NODE_H_

@@ -8,8 +8,8 @@
 // is, by who drives it: the stage, which nodes are in it, that it was halted.
 // Neither is a head: that is signed when the last stage is over, by who drives
 // it then. So whoever writes to the registry can take a rollout away or put an
-// earlier stage back, but neither begin one, skip a stage, nor make a table the
-// head that its stages refused.
+// earlier stage back, but neither begin one nor skip a stage. What nodes say of
+// themselves nobody signs: whoever forges that can hide that a stage is unwell.
 //
 // Includes protobuf. Thread safety: plain values and pure functions.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_ROLLOUT_H_

@@ -199,7 +199,7 @@ void FleetTables::TakeHeads(const std::string& fleet_class,
     if (state.calm_until > now) ++waiting;
   });
   for (const FleetNews::Entry& one : news.entries) {
-    if (!heads_.contains(one.entry.key) && ++heads > kMostHeads) break;
+    if (!heads_.contains(one.entry.key) && ++heads > kMostHeads) continue;
     State& state = heads_[one.entry.key];
     state.registered = one.deleted ? std::nullopt : std::optional(one.entry);
     if (state.calm_until <= now) ++waiting;

@@ -13,9 +13,8 @@
 //   commit that expects the head that was there. Whoever loses adopts the
 //   winner; its own table stays a candidate.
 // - It gives a newer head back to a registry that has lost it.
-// - It signs anew what it serves of a key that is revoked, so that a rotation
-// of
-//   keys takes nothing away.
+// - It signs anew what it serves of a key that is revoked, and that a table is
+//   wrong, so that a rotation of keys takes nothing away.
 // - It moves no head that is frozen, and serves no table that a node of the
 //   class found wrong (fleet_orders.h); what it finds wrong itself it tells.
 //
@@ -261,6 +260,8 @@ class FleetTables {
     std::optional<FleetFreeze> frozen;
     // Of who may say so; the bound leaves out none of what serves here.
     std::map<std::string, SignedWithdrawal> withdrawn;  // By digest.
+    // Digests: what this node obeyed, whose key is revoked by now.
+    std::set<std::string> lapsed_withdrawals;
     bool withdrawn_left_out = false;
     // When to go on: with what many nodes do at once; with anything.
     Time calm_until{};
@@ -298,6 +299,8 @@ class FleetTables {
                    const std::function<void(State&)>& change);
   // Errors: that of who signed a withdrawal and may not.
   absl::StatusOr<FleetWithdrawal> Trusted(const SignedWithdrawal& read) const;
+  // Whether it counted, as far as its key says, until that was revoked.
+  bool IsLapsed(const SignedWithdrawal& read) const;
   // Returns who found a table wrong; nothing where nobody did who may say so.
   std::optional<FleetWithdrawal> WithdrawalOf(const State& state,
                                               const std::string& digest) const;

@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "server/catalog/rollback.h"
@@ -154,10 +155,14 @@ absl::StatusOr<FleetTables::Earlier> FleetTables::FindEarlier(
   const std::string key = absl::StrCat(HeadsPrefix(fleet_class), kernel);
   ASSIGN_OR_RETURN(const State state, StateForOrder(key));
   Earlier earlier;
+  // What a misused key says of the past is nobody's word.
+  const bool misused = !state.judged.head && state.lapsed &&
+                       options_.trust.IsMisused(state.lapsed->public_key);
   if (state.judged.head) {
     earlier.serving = state.judged.head->head;
   } else if (state.lapsed) {
     earlier.serving = state.lapsed->head;
+    if (misused) earlier.serving.before.clear();
   } else {
     return absl::NotFoundError(
         absl::StrCat("the fleet has no table of kernel ", kernel, " for class ",
@@ -253,7 +258,7 @@ absl::StatusOr<FleetTables::Earlier> FleetTables::FindEarlier(
         absl::StrCat("table ", ShortDigest(earlier.head.digest),
                      " cannot serve again: ", TextOf(*wrong)));
   }
-  earlier.head.before = BeforeThat(serving, earlier.head.digest);
+  if (!misused) earlier.head.before = BeforeThat(serving, earlier.head.digest);
   return earlier;
 }
 
@@ -359,12 +364,18 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
     if (!news.whole) return;
     state.frozen.reset();
     state.withdrawn.clear();
+    state.lapsed_withdrawals.clear();
     state.withdrawn_left_out = false;
   });
   std::set<std::string> serving;
-  for (const auto now = options_.tables->snapshot();
-       const ServingTable& table : now->tables)
+  std::set<std::string> obeyed;
+  const auto now = options_.tables->snapshot();
+  for (const ServingTable& table : now->tables)
     serving.insert(table.record.digest);
+  for (const ServingTable& table : now->withdrawn) {
+    if (absl::StartsWith(table.record.withdrawn, kOfFleet))
+      obeyed.insert(table.record.digest);
+  }
   int64_t refused = 0;
   std::string first_refused;
   for (const FleetNews::Entry& one : news.entries) {
@@ -372,8 +383,36 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
     if (!place.ok()) continue;
     const std::string key =
         absl::StrCat(HeadsPrefix(fleet_class), place->kernel);
-    if (!heads_.contains(key) && (one.deleted || ++states > kMostHeads))
-      continue;
+    std::optional<SignedWithdrawal> withdrawal;
+    bool lapsed = false;
+    if (!place->digest.empty() && !one.deleted) {
+      absl::StatusOr<SignedWithdrawal> read =
+          ReadWithdrawal(one.entry.key, one.entry.value);
+      const absl::Status trusted =
+          read.ok() ? Trusted(*read).status() : read.status();
+      if (trusted.ok()) {
+        withdrawal = *std::move(read);
+      } else {
+        // Not kept: who signs for nobody fills no places. With another list of
+        // trusted keys all are heard again.
+        lapsed = read.ok() && obeyed.contains(place->digest) && IsLapsed(*read);
+        ++counts_.refused_signature;
+        if (refused++ == 0) {
+          first_refused = absl::StrCat("the fleet's withdrawal of table ",
+                                       ShortDigest(place->digest),
+                                       " is refused: ", trusted.message());
+        }
+      }
+    }
+    const bool serves =
+        withdrawal.has_value() && serving.contains(place->digest);
+    if (!heads_.contains(key)) {
+      const bool says =
+          place->digest.empty() ? !one.deleted : withdrawal.has_value();
+      // Freezes, which nobody signs, are as many as there are places; what
+      // serves here has one always.
+      if (!says || (++states > kMostHeads && !serves)) continue;
+    }
     State& state = heads_[key];
     state.retry_at = {};
     if (place->digest.empty()) {
@@ -382,28 +421,14 @@ void FleetTables::TakeOrders(const std::string& fleet_class,
       continue;
     }
     state.withdrawn.erase(place->digest);
-    if (one.deleted) continue;
-    absl::StatusOr<SignedWithdrawal> read =
-        ReadWithdrawal(one.entry.key, one.entry.value);
-    const absl::Status trusted =
-        read.ok() ? Trusted(*read).status() : read.status();
-    if (!trusted.ok()) {
-      // Not kept: who signs for nobody fills no places. With another list of
-      // trusted keys all are heard again.
-      ++counts_.refused_signature;
-      if (refused++ == 0) {
-        first_refused = absl::StrCat("the fleet's withdrawal of table ",
-                                     ShortDigest(place->digest),
-                                     " is refused: ", trusted.message());
-      }
-      continue;
-    }
-    if (state.withdrawn.size() >= kMostWithdrawals &&
-        !serving.contains(place->digest)) {
+    state.lapsed_withdrawals.erase(place->digest);
+    if (lapsed) state.lapsed_withdrawals.insert(place->digest);
+    if (!withdrawal.has_value()) continue;
+    if (state.withdrawn.size() >= kMostWithdrawals && !serves) {
       state.withdrawn_left_out = true;
       continue;
     }
-    state.withdrawn[place->digest] = *std::move(read);
+    state.withdrawn[place->digest] = *std::move(withdrawal);
   }
   if (refused == 0) return;
   options_.log(
@@ -424,6 +449,12 @@ absl::StatusOr<FleetWithdrawal> FleetTables::Trusted(
                    options_.trust.Check(read.public_key, withdrawal.node,
                                         withdrawal.key.silicon_key));
   return withdrawal;
+}
+
+bool FleetTables::IsLapsed(const SignedWithdrawal& read) const {
+  return read.withdrawal.fleet == options_.fleet &&
+         options_.trust.IsRevoked(read.public_key) &&
+         !options_.trust.IsMisused(read.public_key);
 }
 
 std::optional<FleetWithdrawal> FleetTables::WithdrawalOf(
@@ -464,7 +495,7 @@ void FleetTables::TellWithdrawals() {
   const auto snapshot = options_.tables->snapshot();
   for (const ServingTable& wrong : snapshot->withdrawn) {
     const TableRecord& record = wrong.record;
-    if (absl::StartsWith(record.withdrawn, kOfFleet)) continue;
+    const bool obeyed = absl::StartsWith(record.withdrawn, kOfFleet);
     const std::string key = HeadKey(record.key);
     {
       const std::lock_guard lock(mutex_);
@@ -475,6 +506,10 @@ void FleetTables::TellWithdrawals() {
         continue;
       }
       const auto state = heads_.find(key);
+      // What others found is theirs to tell, as long as their keys count.
+      if (obeyed && (state == heads_.end() ||
+                     !state->second.lapsed_withdrawals.contains(record.digest)))
+        continue;
       if (state != heads_.end() && WithdrawalOf(state->second, record.digest)) {
         continue;
       }
@@ -497,11 +532,12 @@ absl::Status FleetTables::TellWithdrawal(const TableRecord& record) {
                              record.key.silicon_key)
                       .status());
   const std::string key = WithdrawalKey(record.key, record.digest);
+  const std::string why(absl::StripPrefix(record.withdrawn, kOfFleet));
   const std::string bytes = SignWithdrawal({.fleet = options_.fleet,
                                             .key = record.key,
                                             .digest = record.digest,
                                             .node = options_.node,
-                                            .why = record.withdrawn,
+                                            .why = why,
                                             .at_us = options_.clock->NowUs()},
                                            *options_.key);
   // What is there and does not count, as of a revoked key, is written over.
