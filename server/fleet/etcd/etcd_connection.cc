@@ -10,6 +10,8 @@
 #include "base/input_file.h"
 #include "base/status_macros.h"
 #include "base/tls_files.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "server/rpc/request_bounds.h"
 
 namespace wavetune {
 namespace {
@@ -25,6 +27,9 @@ constexpr int kPingTimeoutMs = 20000;
 // Listings come in pages; what a watch tells at once and is larger ends the
 // stream, and is listed.
 constexpr int kMaxAnswerBytes = 4 << 20;
+// Of a watch's answer: what is small on the wire takes some five times that.
+constexpr size_t kMostParsedAnswerBytes = size_t{24} << 20;
+constexpr char kAuthenticate[] = "/etcdserverpb.Auth/Authenticate";
 constexpr std::chrono::milliseconds kConnectStep{50};
 constexpr std::chrono::seconds kEndTimeout{1};
 
@@ -129,14 +134,22 @@ absl::Status ToStatus(const grpc::Status& status) {
 
 }  // namespace
 
-EtcdStubs::EtcdStubs(std::string at,
-                     const std::shared_ptr<grpc::Channel>& given)
-    : endpoint(std::move(at)),
-      channel(given),
-      kv(etcdserverpb::KV::NewStub(given)),
-      watch(etcdserverpb::Watch::NewStub(given)),
-      lease(etcdserverpb::Lease::NewStub(given)),
-      auth(etcdserverpb::Auth::NewStub(given)) {}
+absl::Status CheckEtcdAnswer(const google::protobuf::Descriptor& type,
+                             const grpc::ByteBuffer& bytes) {
+  grpc::ByteBuffer buffer(bytes);  // Shares the bytes.
+  grpc::ProtoBufferReader reader(&buffer);
+  const absl::Status sound = CheckRequest(
+      type, bytes.Length(), &reader,
+      {.wire_bytes = kMaxAnswerBytes, .parsed_bytes = kMostParsedAnswerBytes});
+  if (sound.ok()) return sound;
+  if (!absl::IsResourceExhausted(sound)) {
+    return absl::InternalError(
+        absl::StrCat("what etcd answers is no ", type.name()));
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the ", type.name(), " would take more than ",
+      kMostParsedAnswerBytes >> 20, " MiB of memory: see who answers there"));
+}
 
 absl::StatusOr<std::unique_ptr<EtcdConnection>> EtcdConnection::Create(
     const EtcdOptions& options) {
@@ -185,9 +198,9 @@ std::optional<std::string> EtcdConnection::Token() {
   return token_;
 }
 
-std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
+std::shared_ptr<EtcdMember> EtcdConnection::Current() {
   const std::lock_guard lock(mutex_);
-  if (stubs_ == nullptr) {
+  if (member_ == nullptr) {
     grpc::ChannelArguments arguments;
     // A pooled one would wait before it connects anew.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -199,15 +212,16 @@ std::shared_ptr<EtcdStubs> EtcdConnection::Current() {
     // As etcd's own client: http_proxy is for the web.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     const std::string& endpoint = options_.endpoints[endpoint_];
-    stubs_ = std::make_shared<EtcdStubs>(
-        endpoint, grpc::CreateCustomChannel(endpoint, credentials_, arguments));
+    member_ = std::make_shared<EtcdMember>(EtcdMember{
+        endpoint,
+        grpc::CreateCustomChannel(endpoint, credentials_, arguments)});
   }
-  return stubs_;
+  return member_;
 }
 
-void EtcdConnection::MoveOn(const std::shared_ptr<EtcdStubs>& failed) {
+void EtcdConnection::MoveOn(const std::shared_ptr<EtcdMember>& failed) {
   const std::lock_guard lock(mutex_);
-  if (stubs_ != failed) return;
+  if (member_ != failed) return;
   // A connection of the only one is kept. One that cannot be made is tried
   // anew by the next call: gRPC would wait, and work on it only now and then.
   const grpc_connectivity_state state = failed->channel->GetState(false);
@@ -215,32 +229,33 @@ void EtcdConnection::MoveOn(const std::shared_ptr<EtcdStubs>& failed) {
       (state == GRPC_CHANNEL_READY || state == GRPC_CHANNEL_IDLE)) {
     return;
   }
-  stubs_ = nullptr;
+  member_ = nullptr;
   endpoint_ = (endpoint_ + 1) % options_.endpoints.size();
 }
 
-absl::Status EtcdConnection::AwaitConnected(EtcdStubs& stubs) {
+absl::Status EtcdConnection::AwaitConnected(EtcdMember& member) {
   const auto deadline = system_clock::now() + options_.call_timeout;
   while (true) {
-    const grpc_connectivity_state state = stubs.channel->GetState(true);
+    const grpc_connectivity_state state = member.channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return absl::OkStatus();
     const auto now = system_clock::now();
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || now >= deadline) break;
     if (Stopped()) return WasStopped();
-    stubs.channel->WaitForStateChange(state, now + kConnectStep);
+    member.channel->WaitForStateChange(state, now + kConnectStep);
   }
   // Only a call says why.
   Context context(this);
   context.set_deadline(system_clock::now() + std::chrono::seconds(1));
   etcdserverpb::AuthenticateResponse ignored;
-  const grpc::Status why = stubs.auth->Authenticate(&context, {}, &ignored);
+  const grpc::Status why = member.Ask(
+      kAuthenticate, &context, etcdserverpb::AuthenticateRequest(), &ignored);
   if (why.error_code() == grpc::StatusCode::UNAVAILABLE)
     return absl::UnavailableError(why.error_message());
   return absl::UnavailableError("it does not answer");
 }
 
 absl::Status EtcdConnection::Authenticate(
-    EtcdStubs& stubs, const std::optional<std::string>& old) {
+    EtcdMember& member, const std::optional<std::string>& old) {
   const std::lock_guard authenticating(authenticating_);
   if (Token() != old) return absl::OkStatus();
   etcdserverpb::AuthenticateRequest request;
@@ -250,7 +265,7 @@ absl::Status EtcdConnection::Authenticate(
   Context context(this);
   context.set_deadline(system_clock::now() + options_.call_timeout);
   const grpc::Status status =
-      stubs.auth->Authenticate(&context, request, &response);
+      member.Ask(kAuthenticate, &context, request, &response);
   // An etcd that asks for no user is no obstacle, and answers nothing.
   if (status.error_code() != grpc::StatusCode::FAILED_PRECONDITION)
     RETURN_IF_ERROR(ToStatus(status));
@@ -259,20 +274,20 @@ absl::Status EtcdConnection::Authenticate(
   return absl::OkStatus();
 }
 
-absl::Status EtcdConnection::CallOnce(EtcdStubs& stubs,
+absl::Status EtcdConnection::CallOnce(EtcdMember& member,
                                       const Function& function,
                                       grpc::Status* answer) {
-  RETURN_IF_ERROR(AwaitConnected(stubs));
+  RETURN_IF_ERROR(AwaitConnected(member));
   const bool has_user = !options_.user.empty();
-  if (has_user && !Token()) RETURN_IF_ERROR(Authenticate(stubs, std::nullopt));
+  if (has_user && !Token()) RETURN_IF_ERROR(Authenticate(member, std::nullopt));
   for (const bool again : {false, true}) {
     Context context(this);
     context.set_deadline(system_clock::now() + options_.call_timeout);
     const std::optional<std::string> token = Token();
     AddToken(token, &context);
-    *answer = function(stubs, &context);
+    *answer = function(member, &context);
     if (again || !has_user || !IsOldToken(*answer)) break;
-    RETURN_IF_ERROR(Authenticate(stubs, token));
+    RETURN_IF_ERROR(Authenticate(member, token));
   }
   return absl::OkStatus();
 }
@@ -281,17 +296,17 @@ absl::Status EtcdConnection::Call(Retry retry, const Function& function) {
   std::vector<std::string> failures;
   for (size_t tried = 0; tried < options_.endpoints.size(); ++tried) {
     if (Stopped()) break;
-    const std::shared_ptr<EtcdStubs> stubs = Current();
+    const std::shared_ptr<EtcdMember> member = Current();
     grpc::Status answer;
-    absl::Status called = CallOnce(*stubs, function, &answer);
+    absl::Status called = CallOnce(*member, function, &answer);
     if (!called.ok() && called.code() != absl::StatusCode::kUnavailable)
       return called;  // The user is refused.
     if (called.ok() && !IsOfMember(answer)) return ToStatus(answer);
     if (Stopped()) break;
     failures.push_back(absl::StrCat(
-        stubs->endpoint, ": ",
+        member->endpoint, ": ",
         called.ok() ? answer.error_message() : std::string(called.message())));
-    MoveOn(stubs);
+    MoveOn(member);
     // It may have happened: whoever asked looks.
     if (called.ok() && retry == Retry::kNo) break;
   }
@@ -303,42 +318,43 @@ absl::Status EtcdConnection::Call(Retry retry, const Function& function) {
                    "?): ", absl::StrJoin(failures, "; ")));
 }
 
-absl::StatusOr<std::shared_ptr<EtcdStubs>> EtcdConnection::BeginStream(
+absl::StatusOr<std::shared_ptr<EtcdMember>> EtcdConnection::BeginStream(
     Context* context) {
   // Finds a member that answers, and a token that it takes.
   RETURN_IF_ERROR(
-      Call(Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* call) {
+      Call(Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* call) {
         etcdserverpb::RangeRequest request;
         request.set_key(options_.prefix);
         request.set_limit(1);
         request.set_keys_only(true);
         etcdserverpb::RangeResponse response;
-        return stubs.kv->Range(call, request, &response);
+        return member.Ask("/etcdserverpb.KV/Range", call, request, &response);
       }));
   AddToken(Token(), context);
   context->AddMetadata("hasleader", "true");
   return Current();
 }
 
-absl::Status EtcdConnection::EndOf(const std::shared_ptr<EtcdStubs>& stubs,
+absl::Status EtcdConnection::EndOf(const std::shared_ptr<EtcdMember>& member,
                                    const grpc::Status& status) {
   if (Stopped()) return WasStopped();
-  if (IsOfMember(status)) MoveOn(stubs);
+  if (IsOfMember(status)) MoveOn(member);
   return ToStatus(status);
 }
 
 void EtcdConnection::CallAtEnd(const Function& function) {
-  std::shared_ptr<EtcdStubs> stubs;
+  std::shared_ptr<EtcdMember> member;
   {
     const std::lock_guard lock(mutex_);
-    stubs = stubs_;
+    member = member_;
   }
-  if (stubs == nullptr || stubs->channel->GetState(false) != GRPC_CHANNEL_READY)
+  if (member == nullptr ||
+      member->channel->GetState(false) != GRPC_CHANNEL_READY)
     return;
   grpc::ClientContext context;
   context.set_deadline(system_clock::now() + kEndTimeout);
   AddToken(Token(), &context);
-  const grpc::Status ignored = function(*stubs, &context);
+  const grpc::Status ignored = function(*member, &context);
 }
 
 }  // namespace wavetune

@@ -88,9 +88,9 @@ absl::StatusOr<etcdserverpb::RangeResponse> EtcdRegistry::Page(
   while (true) {
     etcdserverpb::RangeResponse page;
     const absl::Status status = connection_->Call(
-        Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
+        Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
           page.Clear();
-          return stubs.kv->Range(context, request, &page);
+          return member.Ask("/etcdserverpb.KV/Range", context, request, &page);
         });
     if (IsTooLarge(status) && !request.keys_only()) {
       request.set_keys_only(request.limit() == 1);
@@ -180,8 +180,8 @@ absl::StatusOr<int64_t> EtcdRegistry::Commit(
   }
   etcdserverpb::TxnResponse response;
   const absl::Status status = connection_->Call(
-      Retry::kNo, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.kv->Txn(context, request, &response);
+      Retry::kNo, [&](EtcdMember& member, grpc::ClientContext* context) {
+        return member.Ask("/etcdserverpb.KV/Txn", context, request, &response);
       });
   // Its lease has ended, and nobody knew yet.
   if (absl::IsNotFound(status))
@@ -202,8 +202,9 @@ absl::StatusOr<int64_t> EtcdRegistry::DeleteBelow(absl::string_view prefix) {
   request.set_range_end(EndOfPrefix(begin));
   etcdserverpb::DeleteRangeResponse response;
   RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.kv->DeleteRange(context, request, &response);
+      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
+        return member.Ask("/etcdserverpb.KV/DeleteRange", context, request,
+                          &response);
       }));
   return response.deleted();
 }

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "etcd/etcdserver/etcdserverpb/rpc.grpc.pb.h"
 #include "server/fleet/etcd/test_etcd.h"
 #include "server/fleet/fleet_registry_contract_test.h"
 #include "tests/lib/freezing_relay.h"
@@ -366,6 +367,32 @@ TEST_F(EtcdRegistryTest, AListingEndsWhateverEtcdSays) {
     const absl::Status endless = Join(odd.url())->List("heads/").status();
     EXPECT_TRUE(absl::IsResourceExhausted(endless)) << endless;
   }
+}
+
+TEST_F(EtcdRegistryTest, AnAnswerThatWouldTakeMuchMemoryIsNotParsed) {
+  // Two bytes each on the wire.
+  constexpr int kMany = 300'000;
+  const OddEtcd pages([](const etcdserverpb::RangeRequest& request) {
+    etcdserverpb::RangeResponse response = Nothing(request);
+    if (request.keys_only()) return response;
+    for (int i = 0; i < kMany; ++i) response.add_kvs();
+    return response;
+  });
+  const absl::Status listed = Join(pages.url())->List("heads/").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(listed)) << listed;
+  EXPECT_THAT(std::string(listed.message()),
+              HasSubstr("would take more than 24 MiB of memory"));
+
+  const OddEtcd events(Nothing, [](const std::string&) {
+    etcdserverpb::WatchResponse many = WatchAnswer(0, false);
+    for (int i = 0; i < kMany; ++i) many.add_events();
+    return std::vector{WatchAnswer(0, true), many};
+  });
+  const auto node = Join(events.url());
+  FleetFollower follower(node.get(), "heads/");
+  // It is listed anew instead.
+  while (events.listings() < 2)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST_F(EtcdRegistryTest, AUserIsNeededWhereEtcdAsksForOne) {

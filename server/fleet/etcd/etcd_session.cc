@@ -114,8 +114,9 @@ absl::Status EtcdSession::Begin() {
   const Time asked = steady_clock::now();
   // One that is granted and not heard of ends by itself.
   RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        return stubs.lease->LeaseGrant(context, request, &response);
+      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
+        return member.Ask("/etcdserverpb.Lease/LeaseGrant", context, request,
+                          &response);
       }));
   if (response.id() == 0) {
     return absl::UnavailableError(
@@ -149,18 +150,20 @@ absl::Status EtcdSession::KeepAlive() {
     const std::lock_guard lock(mutex_);
     request.set_id(lease_);
   }
-  etcdserverpb::LeaseKeepAliveResponse response;
+  EtcdAnswer<etcdserverpb::LeaseKeepAliveResponse> response;
   const Time asked = steady_clock::now();
   RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdStubs& stubs, grpc::ClientContext* context) {
-        const auto stream = stubs.lease->LeaseKeepAlive(context);
+      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
+        const auto stream = member.Open<etcdserverpb::LeaseKeepAliveRequest,
+                                        etcdserverpb::LeaseKeepAliveResponse>(
+            "/etcdserverpb.Lease/LeaseKeepAlive", context);
         const bool answered = stream->Write(request) && stream->Read(&response);
         stream->WritesDone();
         const grpc::Status end = stream->Finish();
-        return answered ? grpc::Status::OK : end;
+        return answered ? ToGrpcStatus(response.status) : end;
       }));
   const std::lock_guard lock(mutex_);
-  if (response.ttl() > 0) {
+  if (response.message.ttl() > 0) {
     lives_until_ = asked + ttl_;
   } else {
     lease_ = 0;
@@ -173,8 +176,9 @@ void EtcdSession::Revoke() {
   request.set_id(lease_);
   if (request.id() == 0) return;
   etcdserverpb::LeaseRevokeResponse response;
-  connection_->CallAtEnd([&](EtcdStubs& stubs, grpc::ClientContext* context) {
-    return stubs.lease->LeaseRevoke(context, request, &response);
+  connection_->CallAtEnd([&](EtcdMember& member, grpc::ClientContext* context) {
+    return member.Ask("/etcdserverpb.Lease/LeaseRevoke", context, request,
+                      &response);
   });
 }
 

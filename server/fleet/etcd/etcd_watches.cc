@@ -14,9 +14,6 @@
 namespace wavetune {
 namespace {
 
-using WatchStream = grpc::ClientReaderWriter<etcdserverpb::WatchRequest,
-                                             etcdserverpb::WatchResponse>;
-
 constexpr std::chrono::milliseconds kFirstWait{100};
 constexpr std::chrono::milliseconds kLongestWait{10000};
 
@@ -100,9 +97,12 @@ void EtcdWatches::Run() {
     }
     bool answered = false;
     const absl::Status status = Serve(subscriptions, &answered);
-    // No outage, and no reason to list again and again.
+    // No outage, and no reason to list again and again; nor is an answer that
+    // would take too much memory.
     const bool compacted = absl::IsOutOfRange(status);
-    if (answered && !compacted) backoff.Reset();
+    if (answered && !compacted && !absl::IsResourceExhausted(status)) {
+      backoff.Reset();
+    }
     if (status.ok()) continue;
     for (const auto& one : subscriptions) {
       one->next_revision = 0;
@@ -135,14 +135,16 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
     if (one->next_revision == 0) RETURN_IF_ERROR(ListAnew(*one));
   }
   EtcdConnection::Context context(connection_);
-  ASSIGN_OR_RETURN(const std::shared_ptr<EtcdStubs> stubs,
+  ASSIGN_OR_RETURN(const std::shared_ptr<EtcdMember> member,
                    connection_->BeginStream(&context));
   {
     const std::lock_guard lock(mutex_);
     if (other_wanted_) return absl::OkStatus();
     stream_ = &context;
   }
-  const std::unique_ptr<WatchStream> stream = stubs->watch->Watch(&context);
+  const auto stream =
+      member->Open<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>(
+          "/etcdserverpb.Watch/Watch", &context);
   size_t created = 0;
   std::map<int64_t, Subscription*> by_id;
   const auto create_next = [&] {
@@ -158,8 +160,13 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
   // Where it cannot be written to, reading says why.
   create_next();
   absl::Status taken;
-  etcdserverpb::WatchResponse response;
-  while (taken.ok() && stream->Read(&response)) {
+  EtcdAnswer<etcdserverpb::WatchResponse> answer;
+  while (taken.ok() && stream->Read(&answer)) {
+    if (!answer.status.ok()) {
+      taken = answer.status;
+      break;
+    }
+    etcdserverpb::WatchResponse& response = answer.message;
     // A watch that is refused is no answer, though it is called created.
     *answered = *answered || !response.events().empty() ||
                 (response.created() && !response.canceled());
@@ -183,7 +190,7 @@ absl::Status EtcdWatches::Serve(const Subscriptions& subscriptions,
     if (other_wanted_ && taken.ok() && cancelled) return absl::OkStatus();
   }
   RETURN_IF_ERROR(taken);
-  const absl::Status ended = connection_->EndOf(stubs, end);
+  const absl::Status ended = connection_->EndOf(member, end);
   return ended.ok() ? absl::UnavailableError("etcd ended the watch") : ended;
 }
 

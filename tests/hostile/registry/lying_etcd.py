@@ -1,4 +1,5 @@
-"""Who is between a node and etcd lies: keys that were not asked for, pages without end, watches that are always compacted."""
+"""Who is between a node and etcd lies: keys that were not asked for, pages without end, answers that would take
+much memory, watches that are always compacted."""
 
 import concurrent.futures
 import os
@@ -16,6 +17,8 @@ KERNEL = "repeats"
 LIE_S = 8
 HEADER = field(1, field(3, 5))  # Revision 5.
 MORE = field(3, 1)
+# Two bytes each, and a hundred in memory.
+EMPTY = 1_900_000
 
 
 class Relay(grpc.GenericRpcHandler):
@@ -59,6 +62,8 @@ class Relay(grpc.GenericRpcHandler):
                 return HEADER + MORE + field(2, field(1, asked[1] + b"x") + field(5, b"v" * (3 << 20)))
             if self.lie == "larger_than_an_answer":
                 return HEADER + MORE + field(2, field(1, asked[1] + b"x") + field(5, b"v" * (8 << 20)))
+            if self.lie == "empty_entries":
+                return HEADER + field(2, b"") * EMPTY
             if self.lie == "other_keys":
                 others = (b"", b"x", b"/wavetune/", b"heads/x", b"/wavetune/heads/")
                 return HEADER + b"".join(field(2, field(1, key) + field(5, b"zz")) for key in others)
@@ -77,6 +82,12 @@ class Relay(grpc.GenericRpcHandler):
                 yield from self.etcd.stream_stream(method)(iter([request]))
                 return
         self.watches.append(context)
+        if self.lie == "empty_events":
+            for _ in requests:
+                self.calls += 1
+                yield HEADER + field(3, 1)
+                yield HEADER + field(11, b"") * EMPTY
+            return
         if self.lie == "always_compacted":
             for _ in requests:
                 self.calls += 1
@@ -102,7 +113,7 @@ def scenario():
         digest = fleet.serve(KERNEL)
         daemon = fleet.nodes[0].daemon
         for lie in ("other_keys", "pages_without_entries", "pages_without_end", "larger_than_an_answer",
-                    "always_compacted", "no_session", "garbage"):
+                    "empty_entries", "empty_events", "always_compacted", "no_session", "garbage"):
             before = processor_s(daemon.pid)
             relay.set(lie)
             time.sleep(LIE_S)
