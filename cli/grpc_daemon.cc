@@ -89,6 +89,11 @@ class Socket {
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
+  // Whether the connection stands.
+  bool Connected() const {
+    return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  }
+
   void SetDeadline(grpc::ClientContext* context) const {
     context->set_deadline(
         std::chrono::system_clock::now() +
@@ -96,8 +101,9 @@ class Socket {
   }
 
   // Says what to do where the daemon is not there at all, or another of its
-  // sockets is.
-  absl::Status Convert(const grpc::Status& grpc_status) const {
+  // sockets is. `was_there`: it had answered before.
+  absl::Status Convert(const grpc::Status& grpc_status,
+                       bool was_there = false) const {
     absl::Status status = FromGrpcStatus(grpc_status);
     if (absl::IsUnimplemented(status)) {
       for (const absl::string_view role : {"admin", "agent"}) {
@@ -111,21 +117,21 @@ class Socket {
                          stem, "reader.sock"));
       }
     }
-    const bool connected =
-        channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+    const bool connected = Connected();
     if (absl::IsDeadlineExceeded(status) ||
-        (absl::IsUnavailable(status) && !connected)) {
+        (absl::IsUnavailable(status) &&
+         (!connected || (was_there && IsOverTcp(endpoint_))))) {
       return absl::Status(
           status.code(),
-          absl::StrCat(WhyNotReached(status), changes_ && connected
-                                                  ? kMayBeDone
-                                                  : absl::string_view()));
+          absl::StrCat(
+              WhyNotReached(status, was_there),
+              changes_ && connected ? kMayBeDone : absl::string_view()));
     }
     return status;
   }
 
  private:
-  std::string WhyNotReached(const absl::Status& status) const {
+  std::string WhyNotReached(const absl::Status& status, bool was_there) const {
     using Kind = SocketDiagnosis::Kind;
     const SocketDiagnosis why = DiagnoseSocket(endpoint_);
     std::string what =
@@ -134,6 +140,13 @@ class Socket {
     const bool runs = why.kind == Kind::kNoPermission ||
                       why.kind == Kind::kRefused || why.kind == Kind::kSilent;
     if (runs) return what;
+    // Its certificate was good a moment ago.
+    if (was_there && IsOverTcp(endpoint_)) {
+      return absl::StrCat(what,
+                          ". It was there: was it stopped, or does something "
+                          "between end connections that are silent for less "
+                          "than half a minute?");
+    }
     if (const std::string advice = AdviceForTcp(endpoint_); !advice.empty()) {
       return absl::StrCat(what, "; ", advice);
     }
@@ -157,8 +170,12 @@ absl::Status ReadStream(const Socket& socket, grpc::ClientContext* context,
                         const Function& on_response) {
   CancelOnInterrupt cancel(context);
   Response response;
-  while (reader->Read(&response)) on_response(response);
-  return socket.Convert(reader->Finish());
+  bool was_there = socket.Connected();
+  while (reader->Read(&response)) {
+    was_there = true;
+    on_response(response);
+  }
+  return socket.Convert(reader->Finish(), was_there);
 }
 
 // An older daemon lacks the method that was called.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "cli/daemon.h"
 #include "cli/scratch_folder.h"
+#include "proto/wavetune/v1/status_service.grpc.pb.h"
 #include "proto/wavetune/v1/workload_service.grpc.pb.h"
+#include "tests/lib/freezing_relay.h"
 
 namespace wavetune::cli {
 namespace {
@@ -68,6 +71,56 @@ TEST(GrpcDaemonTest, AChangeThatIsNotAnsweredInTimeMayStillBeDone) {
   const absl::Status listed = connection->workloads->ListWorkloads().status();
   EXPECT_EQ(listed.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(listed.message(), Not(HasSubstr("may still be done")));
+}
+
+// A daemon to which nothing happens.
+class QuietDaemon : public v1::StatusService::Service {
+ public:
+  QuietDaemon() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~QuietDaemon() override {
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+  uint16_t port() const { return static_cast<uint16_t>(port_); }
+  void AwaitFollower() { followed_.get_future().wait(); }
+
+  grpc::Status WatchEvents(
+      grpc::ServerContext* context, const v1::WatchEventsRequest*,
+      grpc::ServerWriter<v1::WatchEventsResponse>* writer) override {
+    writer->Write(v1::WatchEventsResponse());
+    followed_.set_value();
+    while (!context->IsCancelled())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return grpc::Status::CANCELLED;
+  }
+
+ private:
+  int port_ = 0;
+  std::promise<void> followed_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST(GrpcDaemonTest, AConnectionThatEndsOnItsWayIsNoMatterOfCertificates) {
+  QuietDaemon daemon;
+  auto between = std::make_unique<testing::FreezingRelay>(daemon.port());
+  const auto connection =
+      ConnectGrpcDaemon(between->address(), /*timeout_s=*/60);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  auto followed = std::async(std::launch::async, [&] {
+    return connection->status->WatchEvents(
+        v1::WatchEventsRequest(), [](const v1::WatchEventsResponse&) {});
+  });
+  daemon.AwaitFollower();
+  between = nullptr;
+  const absl::Status ended = followed.get();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(ended.message(), HasSubstr("It was there"));
+  EXPECT_THAT(ended.message(), Not(HasSubstr("certificate")));
 }
 
 }  // namespace

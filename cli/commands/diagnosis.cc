@@ -268,7 +268,7 @@ void LookAtHeads(const v1::GetFleetResponse& fleet, const Observations& seen,
   for (const v1::FleetHeadStatus& head : fleet.heads()) {
     if (!head.behind().empty()) {
       behind[head.behind()].insert(head.kernel());
-    } else if (head.digest().empty()) {
+    } else if (head.digest().empty() && !head.followed_only()) {
       headless.insert(head.kernel());
     }
   }
@@ -296,9 +296,12 @@ void LookAtFleet(const Observations& seen, Findings& findings) {
   if (!seen.fleet) return;
   const v1::GetFleetResponse& fleet = *seen.fleet;
   if (!fleet.outage().empty()) {
-    findings.push_back(
-        {"the fleet's registry is out of reach; this node serves what it has",
-         fleet.outage(), "wavetune fleet status; journalctl -u wavetuned"});
+    findings.push_back({absl::StrCat("the fleet's registry ",
+                                     fleet.never_reached() ? "was never reached"
+                                                           : "is out of reach",
+                                     "; this node serves what it has"),
+                        fleet.outage(),
+                        "wavetune fleet status; journalctl -u wavetuned"});
   }
   if (!fleet.absent().empty()) {
     findings.push_back({"other nodes of the fleet do not see this one",

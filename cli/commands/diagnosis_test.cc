@@ -81,6 +81,11 @@ TEST_F(DiagnosisTest, SaysWhereTheNodeStandsBadlyToItsFleet) {
   v1::GetFleetResponse& fleet = seen_.fleet.emplace();
   fleet.set_node("node-1");
   EXPECT_THAT(Diagnose(seen_), IsEmpty());
+  // Of a class that no device is of any more.
+  v1::FleetHeadStatus& before = *fleet.add_heads();
+  before.set_kernel("gemm");
+  before.set_followed_only(true);
+  EXPECT_THAT(Diagnose(seen_), IsEmpty());
   fleet.set_outage("etcd does not answer");
   fleet.set_absent("another node calls itself node-1");
   fleet.set_refused_signature(2);
@@ -115,6 +120,10 @@ TEST_F(DiagnosisTest, SaysWhereTheNodeStandsBadlyToItsFleet) {
           Finds("registry are refused", "2 by signature", "journalctl"),
           Finds("given up by 1 node", "node-3: the GPU is hot",
                 "wavetune fleet status")));
+  fleet.set_never_reached(true);
+  EXPECT_THAT(Diagnose(seen_),
+              Contains(Finds("registry was never reached",
+                             "etcd does not answer", "fleet status")));
 }
 
 TEST_F(DiagnosisTest, WhatAJobIsAtAlreadyIsNoAdvice) {

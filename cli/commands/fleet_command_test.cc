@@ -158,6 +158,9 @@ TEST_F(FleetCommandTest, TheNodesStatusHasALineOfIt) {
   daemon_->fleet.set_outage("etcd does not answer");
   EXPECT_EQ(Run({"status"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("registry OUT OF REACH"));
+  daemon_->fleet.set_never_reached(true);
+  EXPECT_EQ(Run({"status"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("registry NEVER REACHED"));
 }
 
 TEST_F(FleetCommandTest, PublishesFreezesAndUnfreezes) {

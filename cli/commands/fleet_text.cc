@@ -30,8 +30,9 @@ std::string FleetLine(const v1::GetFleetResponse& fleet) {
                     });
   std::string line =
       absl::StrCat("node ", fleet.node(),
-                   fleet.outage().empty() ? ", registry answers, "
-                                          : ", registry OUT OF REACH, ",
+                   fleet.outage().empty()  ? ", registry answers, "
+                   : fleet.never_reached() ? ", registry NEVER REACHED, "
+                                           : ", registry OUT OF REACH, ",
                    tables, " tables");
   if (behind > 0) absl::StrAppend(&line, ", ", behind, " BEHIND");
   if (!fleet.absent().empty()) absl::StrAppend(&line, ", ABSENT");
