@@ -269,6 +269,7 @@ class Daemon::Impl {
 
   void Reload() {
     kernels_.Reload();
+    admission_.LeaveOutIllegal(&tables_, Warn);
     sockets_.LookAtAccess();
   }
 

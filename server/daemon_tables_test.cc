@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_replace.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "server/daemon_fixture.h"
@@ -154,6 +157,34 @@ TEST_F(DaemonTablesTest,
                   .ok());
   ASSERT_EQ(list.left_out_size(), 1);
   EXPECT_THAT(list.left_out(0), HasSubstr("left out"));
+}
+
+TEST_F(DaemonTablesTest,
+       WhatTheManifestNoLongerAllowsServesNoLongerAfterAReload) {
+  const auto agent = Attach("CPU-1");
+  ASSERT_EQ(Reprofile().state(), v1::SUCCEEDED);
+  const auto list = [this] {
+    v1::ListTablesResponse tables;
+    EXPECT_TRUE(Call(&v1::TableService::Stub::ListTables,
+                     Stub<v1::TableService>("reader.sock"),
+                     v1::ListTablesRequest(), &tables)
+                    .ok());
+    return tables;
+  };
+  daemon_->Reload();
+  EXPECT_EQ(list().tables_size(), 1);
+  const std::string manifest = "kernels/copy/manifest.textproto";
+  std::stringstream text;
+  text << std::ifstream(folder_ / manifest).rdbuf();
+  folder_.Write(manifest,
+                absl::StrReplaceAll(text.str(), {{"[16, 32]", "[8, 16]"},
+                                                 {"\"BLOCK\" value: 32",
+                                                  "\"BLOCK\" value: 16"}}));
+  daemon_->Reload();
+  const v1::ListTablesResponse tables = list();
+  EXPECT_EQ(tables.tables_size(), 0);
+  ASSERT_EQ(tables.left_out_size(), 1);
+  EXPECT_THAT(tables.left_out(0), HasSubstr("BLOCK=32"));
 }
 
 TEST_F(DaemonTablesTest, ATableBesideItsKernelServesFromTheFirstMinute) {

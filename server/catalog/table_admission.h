@@ -2,7 +2,8 @@
 //
 // What an operator imports, and what lies beside a kernel, was measured on
 // another node. It is compared with the devices and the kernel as they are
-// here. So is what the store has, as an earlier daemon may have taken it.
+// here. So is what the store has, as an earlier daemon may have taken it, or
+// the manifest have allowed more then.
 //
 //   ASSIGN_OR_RETURN(TableRecord record, admission.RecordOf(table));
 //
@@ -58,7 +59,8 @@ class TableAdmission {
   // Leaves out every serving table that CheckAsKnown refuses. Where nothing
   // else serves for the kernel on that silicon, what served before does again,
   // where that may serve; else the default decides. Watchers are told; `warn`
-  // hears of what cannot serve again. To be called when a daemon starts.
+  // hears of what cannot serve again. To be called when a daemon starts, and
+  // when an operator has it read its kernels again.
   void LeaveOutIllegal(
       TableCatalog* tables,
       const std::function<void(const std::string&)>& warn) const;
