@@ -18,6 +18,7 @@ set(WAVETUNE_SANITIZE_MODEL_ONLY ""
   CACHE STRING "Sanitizers of those that only model/ is built with: 'null,vptr'")
 set(WAVETUNE_TEST_OPTIONS ""
   CACHE STRING "Compile options of the sources of tests (but for golden tests), after all others: '-O0' compiles them in half the time")
+option(WAVETUNE_TEST_ONCE "Build the tests with the label `once`, too, which sanitizers need not see again" ON)
 set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")
 # WAVETUNE_CUDA is declared in WavetuneDependencies.cmake: its default is whether the toolkit was found.
 

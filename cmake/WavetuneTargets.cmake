@@ -103,7 +103,7 @@ file(CONFIGURE OUTPUT "${WAVETUNE_TEST_PATHS_DIR}/tests/lib/source_paths.h" @ONL
 function(wavetune_test)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "NO_MAIN" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;OPTIONS")
   _wavetune_check_arguments(wavetune_test)
-  if(NOT WAVETUNE_BUILD_TESTS OR NOT ARG_SRCS)
+  if(NOT WAVETUNE_BUILD_TESTS OR NOT ARG_SRCS OR ("once" IN_LIST ARG_LABELS AND NOT WAVETUNE_TEST_ONCE))
     return()
   endif()
   set(main GTest::gmock_main)

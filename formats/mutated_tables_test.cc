@@ -323,7 +323,7 @@ class Mutations {
 TEST(MutatedTablesTest, NoneThatIsAdmittedAnswersWhatTheManifestForbids) {
   const std::vector<std::string> kernels = KernelsWithTables();
   ASSERT_FALSE(kernels.empty());
-  const int64_t wanted = testing::NumberFrom("WAVETUNE_TABLE_MUTATIONS", 200);
+  const int64_t wanted = testing::NumberFrom("WAVETUNE_TABLE_MUTATIONS", 60);
   Tally tally;
   uint64_t seed = 0;
   for (const std::string& kernel : kernels) {

@@ -186,7 +186,8 @@ TEST_F(EngineExportTest, VllmDecidesAsTheTableAtEveryNumberOfTokens) {
     ASSERT_EQ(Export("vllm-moe", {"--force"}), kExitOk) << err_.str();
     const EngineReader reader(Path(kVllmName));
     std::set<EngineConfig> different;
-    for (int64_t tokens = 1; tokens <= kMostTokens; ++tokens) {
+    for (int64_t tokens = 1; tokens <= kMostTokens;
+         tokens += seed == 1 ? 1 : 7) {
       const EngineConfig decided = Decided(tokens, ~uint32_t{0})[0];
       ASSERT_EQ(reader.At(tokens), decided) << tokens << ", seed " << seed;
       different.insert(decided);

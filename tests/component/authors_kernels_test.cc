@@ -1,5 +1,7 @@
-// Kernels as authors write them, on a device: those of tests/kernels, and a new
-// one of each template.
+// Kernels as authors write them, sound and not, on a device: those of
+// tests/kernels, and a new one of each template.
+#include <cstdlib>
+#include <map>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -11,7 +13,10 @@
 namespace wavetune::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr int kExitNoDevice = 3;
 
@@ -63,6 +68,56 @@ TEST_F(AuthorsKernelsTest, SaysHowLongProfilingCompilesHere) {
   EXPECT_GT(compiling["seconds"], 0);
   EXPECT_THAT(compiling["basis"].get<std::string>(),
               HasSubstr("measured on 6"));
+}
+
+class FaultyKernelsTest : public NodeFixture {
+ protected:
+  // A worker that crashes on purpose just dies: AddressSanitizer's report of it
+  // can take longer than a candidate has.
+  FaultyKernelsTest() {
+    const char* const set = std::getenv("ASAN_OPTIONS");
+    const std::string options =
+        std::string(set == nullptr ? "" : set) + ":handle_segv=0";
+    setenv("ASAN_OPTIONS", options.c_str(), 1);
+  }
+};
+
+TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
+  AddKernel("faults");
+  StartDaemon();
+  StartAgent({"--prepare-timeout", "12"});
+  if (HasFatalFailure() || IsSkipped()) return;
+  // Half of those that could be compared are wrong.
+  const nlohmann::json refused = WaitForJob(Reprofile("faults"));
+  EXPECT_EQ(refused.value("state", ""), "FAILED") << refused.dump(2);
+  EXPECT_THAT(refused.value("message", ""),
+              HasSubstr("2 of 4 checked candidates"));
+  const nlohmann::json job =
+      WaitForJob(Reprofile("faults", {"--promote-although-wrong"}));
+  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
+  EXPECT_THAT(job.value("digest", ""), Not(IsEmpty())) << job.dump(2);
+  EXPECT_THAT(job.value("message", ""), HasSubstr("2 of 4"));
+  // By the last parameter, FAULT. Two of each.
+  const std::map<int, std::string> reasons = {{1, "broken on purpose"},
+                                              {2, "wrong result"},
+                                              {3, "crashed"},
+                                              {4, "hung"}};
+  const nlohmann::json excluded = job["excluded"];
+  EXPECT_EQ(excluded.size(), 2 * reasons.size()) << job.dump(2);
+  for (const nlohmann::json& candidate : excluded) {
+    const int fault = candidate["configuration"]["values"].back();
+    ASSERT_TRUE(reasons.contains(fault)) << candidate.dump(2);
+    EXPECT_THAT(candidate.value("reason", ""), HasSubstr(reasons.at(fault)));
+  }
+  const CliResult text =
+      Cli({"jobs", "show", std::to_string(job.value("id", 0))});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("excluded     8 candidates, 2 of them "
+                                        "with WRONG RESULTS"),
+                              HasSubstr("FAULT=4: ")));
+  const nlohmann::json decision =
+      Cli({"resolve", "faults", "n=700", "k=700", "--json"}).Json();
+  EXPECT_EQ(decision["configuration"].value("FAULT", -1), 0)
+      << decision.dump(2);
 }
 
 }  // namespace

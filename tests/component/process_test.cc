@@ -255,76 +255,6 @@ TEST_F(ServingNodeTest, ADamagedStoreIsRefusedAndNotTouched) {
   ExpectServes("from the daemon");
 }
 
-// Kernels, sound and not.
-class FaultyKernelsTest : public NodeFixture {
- protected:
-  // A worker that crashes on purpose just dies: AddressSanitizer's report of it
-  // can take longer than a candidate has.
-  FaultyKernelsTest() {
-    const char* const set = std::getenv("ASAN_OPTIONS");
-    const std::string options =
-        std::string(set == nullptr ? "" : set) + ":handle_segv=0";
-    setenv("ASAN_OPTIONS", options.c_str(), 1);
-  }
-};
-
-TEST_F(FaultyKernelsTest, BrokenCandidatesAreExcludedWithTheirReasons) {
-  AddKernel("faults");
-  StartDaemon();
-  StartAgent({"--prepare-timeout", "12"});
-  if (HasFatalFailure() || IsSkipped()) return;
-  // Half of those that could be compared are wrong.
-  const nlohmann::json refused = WaitForJob(Reprofile("faults"));
-  EXPECT_EQ(refused.value("state", ""), "FAILED") << refused.dump(2);
-  EXPECT_THAT(refused.value("message", ""),
-              HasSubstr("2 of 4 checked candidates"));
-  const nlohmann::json job =
-      WaitForJob(Reprofile("faults", {"--promote-although-wrong"}));
-  EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
-  EXPECT_THAT(job.value("digest", ""), Not(IsEmpty())) << job.dump(2);
-  EXPECT_THAT(job.value("message", ""), HasSubstr("2 of 4"));
-  // By the last parameter, FAULT. Two of each.
-  const std::map<int, std::string> reasons = {{1, "broken on purpose"},
-                                              {2, "wrong result"},
-                                              {3, "crashed"},
-                                              {4, "hung"}};
-  const nlohmann::json excluded = job["excluded"];
-  EXPECT_EQ(excluded.size(), 2 * reasons.size()) << job.dump(2);
-  for (const nlohmann::json& candidate : excluded) {
-    const int fault = candidate["configuration"]["values"].back();
-    ASSERT_TRUE(reasons.contains(fault)) << candidate.dump(2);
-    EXPECT_THAT(candidate.value("reason", ""), HasSubstr(reasons.at(fault)));
-  }
-  const CliResult text =
-      Cli({"jobs", "show", std::to_string(job.value("id", 0))});
-  EXPECT_THAT(text.out, AllOf(HasSubstr("excluded     8 candidates, 2 of them "
-                                        "with WRONG RESULTS"),
-                              HasSubstr("FAULT=4: ")));
-  const nlohmann::json decision =
-      Cli({"resolve", "faults", "n=700", "k=700", "--json"}).Json();
-  EXPECT_EQ(decision["configuration"].value("FAULT", -1), 0)
-      << decision.dump(2);
-}
-
-TEST_F(FaultyKernelsTest, AMalformedManifestIsShownAndOthersWork) {
-  AddKernel("repeats");
-  WriteFile(Path("kernels/malformed/manifest.textproto"),
-            "name: \"malformed\"\nno_such_field: 1\n");
-  StartDaemon();
-  const CliResult check = Cli({"kernels", "check", Path("kernels")});
-  EXPECT_EQ(check.exit_code, 1);
-  EXPECT_THAT(check.out + check.err,
-              AllOf(HasSubstr("no_such_field"), HasSubstr("repeats: valid"),
-                    HasSubstr("1 of 2 kernels refused")));
-  const CliResult list = Cli({"kernels", "list"});
-  EXPECT_EQ(list.exit_code, 0) << list.err;
-  EXPECT_THAT(list.out, AllOf(HasSubstr("malformed"), HasSubstr("repeats")));
-  const CliResult resolve = Cli({"resolve", "repeats", "n=1", "k=1"});
-  EXPECT_EQ(resolve.exit_code, 0) << resolve.err;
-  EXPECT_THAT(resolve.out,
-              HasSubstr("never profiled; run `wavetune reprofile"));
-}
-
 // The daemon alone: no device is needed.
 class DaemonProcessTest : public NodeFixture {
  protected:
@@ -368,6 +298,25 @@ class DaemonProcessTest : public NodeFixture {
     return lines;
   }
 };
+
+TEST_F(DaemonProcessTest, AMalformedManifestIsShownAndOthersWork) {
+  AddKernel("repeats");
+  WriteFile(Path("kernels/malformed/manifest.textproto"),
+            "name: \"malformed\"\nno_such_field: 1\n");
+  StartDaemon();
+  const CliResult check = Cli({"kernels", "check", Path("kernels")});
+  EXPECT_EQ(check.exit_code, 1);
+  EXPECT_THAT(check.out + check.err,
+              AllOf(HasSubstr("no_such_field"), HasSubstr("repeats: valid"),
+                    HasSubstr("1 of 2 kernels refused")));
+  const CliResult list = Cli({"kernels", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_THAT(list.out, AllOf(HasSubstr("malformed"), HasSubstr("repeats")));
+  const CliResult resolve = Cli({"resolve", "repeats", "n=1", "k=1"});
+  EXPECT_EQ(resolve.exit_code, 0) << resolve.err;
+  EXPECT_THAT(resolve.out,
+              HasSubstr("never profiled; run `wavetune reprofile"));
+}
 
 TEST_F(DaemonProcessTest, ASecondOneOnTheSameStoreNamesTheFirst) {
   StartDaemon();
