@@ -441,8 +441,8 @@ absl::Status FrameGate::TakePing(const Http2Frame& frame) {
   Owe(PeerShare::kFrameCost);
   if (frame.stream != 0 || frame.payload.size() != 8) return Wrong("PING");
   const bool ack = frame.Has(kAck);
-  if (ack && open_pings_ == 0) return absl::OkStatus();
-  if (ack) --open_pings_;
+  if (ack && awaited_ping() == 0) return absl::OkStatus();
+  if (ack) ++answered_pings_;
   ToServer(FrameType::kPing, ack ? kAck : 0, 0, frame.payload);
   return absl::OkStatus();
 }
@@ -493,7 +493,7 @@ void FrameGate::BeginServerFrame() {
       server_in_block_ = !frame.Has(kEndHeaders);
       return;
     case FrameType::kPing:
-      if (!frame.Has(kAck)) ++open_pings_;
+      if (!frame.Has(kAck)) ++asked_pings_;
       return;
     case FrameType::kData:
     case FrameType::kRstStream:

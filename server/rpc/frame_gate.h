@@ -88,6 +88,12 @@ class FrameGate {
   // an answer is half written. Cannot fail.
   std::string Goodbye(const absl::Status& error) const;
 
+  // The number of the server's ping that the peer is to answer next; 0 where
+  // none waits.
+  uint64_t awaited_ping() const {
+    return answered_pings_ == asked_pings_ ? 0 : answered_pings_ + 1;
+  }
+
   // Calls that run.
   size_t calls() const { return calls_.size(); }
 
@@ -175,7 +181,8 @@ class FrameGate {
   bool server_greeted_ = false;
   std::string server_settings_;  // Its payload, as far as it came.
   size_t open_settings_ = 0;     // That the peer has not acknowledged.
-  size_t open_pings_ = 0;        // The same.
+  uint64_t asked_pings_ = 0;
+  uint64_t answered_pings_ = 0;
   std::string told_;  // Waits until the server's frame, or block, is whole.
 };
 

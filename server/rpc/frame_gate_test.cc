@@ -379,9 +379,15 @@ TEST_F(FrameGateTest, TheServerHearsOnlyAnswersToWhatItAsked) {
                   .ok());
   EXPECT_THAT(Frames(to_server_), ElementsAre("WINDOW_UPDATE 0"));
   Forget();
-  ServerSays(Frame(NGHTTP2_PING, 0, 0, "12345678"));
-  ASSERT_TRUE(Say(pong + pong).ok());
-  EXPECT_THAT(Frames(to_server_), ElementsAre("PING 0 ack"));
+  EXPECT_EQ(gate_->awaited_ping(), 0);
+  for (uint64_t ping = 1; ping <= 2; ++ping) {
+    ServerSays(Frame(NGHTTP2_PING, 0, 0, "12345678"));
+    EXPECT_EQ(gate_->awaited_ping(), ping);
+    ASSERT_TRUE(Say(pong + pong).ok());
+    EXPECT_THAT(Frames(to_server_), ElementsAre("PING 0 ack"));
+    EXPECT_EQ(gate_->awaited_ping(), 0);
+    Forget();
+  }
 }
 
 TEST_F(FrameGateTest, OfSettingsOnlyKnownOnesPassInLegalValues) {

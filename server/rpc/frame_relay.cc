@@ -106,6 +106,8 @@ struct FrameRelay::Connection {
   Outbox to_server;
   bool server_ended = false;
   bool peer_left = false;
+  uint64_t awaited_ping = 0;  // As the gate's; since asked_at.
+  Time asked_at{0};
   Time until = Time::max();  // When it is ended, come what may.
 };
 
@@ -395,7 +397,16 @@ void FrameRelay::Hear(uint64_t tag, uint32_t events, Time now) {
   }
 }
 
+bool FrameRelay::MayAnswer(Connection* connection, Time now) const {
+  const uint64_t ping = connection->gate->awaited_ping();
+  if (std::exchange(connection->awaited_ping, ping) != ping) {
+    connection->asked_at = now;
+  }
+  return ping == 0 || now - connection->asked_at < options_.pong;
+}
+
 bool FrameRelay::FromPeer(Connection* connection, Time now, bool* moved) {
+  if (!MayAnswer(connection, now)) return false;
   if (connection->share->Overdrawn(now)) {
     // What a peer wrote before it left is not worth its place until then.
     if (connection->peer_left) return false;
@@ -435,7 +446,9 @@ void FrameRelay::End(uint64_t id) {
 void FrameRelay::LookAtTimes(Time now) {
   std::vector<uint64_t> over;
   for (const auto& [id, connection] : connections_) {
-    if (now < connection->until) continue;
+    const bool answers =
+        connection->gate == nullptr || MayAnswer(connection.get(), now);
+    if (answers && now < connection->until) continue;
     if (connection->gate == nullptr) {
       Warn(*connection, "did not end its handshake in time");
     }

@@ -57,6 +57,10 @@ class FrameRelay {
     std::function<void(const std::string& kind, const std::string& text)> warn;
     // How long a handshake may take.
     std::chrono::milliseconds handshake{10000};
+    // How long a peer may take to answer a ping of the server; then it is gone.
+    // Less than gRPC waits: 1.51 may crash where an answer comes at the moment
+    // that its own time ends (grpc/grpc#32085), and peers choose the moment.
+    Clock::Duration pong = Clock::Duration::max();
     // How long a peer may take to read the last words of the server.
     std::chrono::milliseconds farewell{20000};
   };
@@ -96,6 +100,8 @@ class FrameRelay {
   bool PumpOnce(Connection* connection, Time now, bool* moved);
   bool ShakeHands(Connection* connection);
   bool FromPeer(Connection* connection, Time now, bool* moved);
+  // Whether it still has time to answer the server's ping, if there is any.
+  bool MayAnswer(Connection* connection, Time now) const;
   bool FromServer(Connection* connection, bool* moved);
   void Hear(uint64_t tag, uint32_t events, Time now);
   void End(uint64_t id);

@@ -166,6 +166,29 @@ TEST_F(FrameRelayTest, ThePeersEndIsTheServers) {
   EXPECT_TRUE(PlaceIsFree());
 }
 
+TEST_F(FrameRelayTest, WhoAnswersAPingTooLateIsGoneAndNotHeard) {
+  FrameRelay::Options options = Options();
+  options.pong = std::chrono::milliseconds(100);
+  server_.Close();
+  relay_ = FrameRelay::Start(std::move(options)).value();
+  std::string pong = kPing;
+  pong[4] = 1;
+  for (const bool answers : {false, true}) {
+    Connect();
+    Say(peer_, NGHTTP2_CLIENT_MAGIC);
+    EXPECT_EQ(Read(server_, 24), NGHTTP2_CLIENT_MAGIC);
+    Say(server_, kSettings + kPing);
+    EXPECT_THAT(Read(peer_, 9 + 12 + 17), HasSubstr(kPing));
+    if (answers) {
+      SystemClock().Sleep(std::chrono::milliseconds(100));
+      // May be gone by now.
+      ::send(peer_.get(), pong.data(), pong.size(), MSG_NOSIGNAL);
+    }
+    EXPECT_EQ(Read(server_, 17), " (the end)");
+    EXPECT_TRUE(PlaceIsFree());
+  }
+}
+
 TEST_F(FrameRelayTest, TheServersLastWordsAreHeard) {
   Say(server_, kSettings + kPing);
   server_.Close();

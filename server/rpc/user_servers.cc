@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -73,8 +74,9 @@ void ServeOverNetwork(std::chrono::milliseconds ping_after,
                       grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
                               Milliseconds(ping_after));
+  // The relay waits half of that: whose answer is late never has it heard.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                              Milliseconds(ping_after));
+                              Milliseconds(2 * ping_after));
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder->AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
@@ -126,7 +128,11 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     for (const auto& service : entry.services) {
       builder.RegisterService(service.get());
     }
-    if (relay.access != nullptr) ServeOverNetwork(options.ping_after, &builder);
+    if (relay.access != nullptr) {
+      ServeOverNetwork(options.ping_after, &builder);
+    } else {  // Nobody leaves a socket of this machine without a word.
+      builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, INT_MAX);
+    }
     entry.server = builder.BuildAndStart();
     if (entry.server == nullptr) {
       return absl::InternalError("gRPC starts no server: see the log");
@@ -138,6 +144,7 @@ absl::StatusOr<std::unique_ptr<UserServers>> UserServers::Start(
     }
     FrameRelay::Options own = relay;
     own.sends_many = SendsMany;
+    if (relay.access != nullptr) own.pong = options.ping_after;
     own.serve = [server = entry.server.get()](int fd) {
       grpc::AddInsecureChannelFromFd(server, fd);
     };
