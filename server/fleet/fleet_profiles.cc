@@ -528,9 +528,12 @@ void FleetProfiles::Tend(const std::string& place) {
     const absl::Status released =
         held.lost ? absl::OkStatus() : Release(place, held);
     // What was changed by others since is theirs.
-    if (!released.ok() && !absl::IsAborted(released))
+    if (!released.ok() && !absl::IsAborted(released)) {
+      SayRefused(held.profile, released);
       return keep(
           [](Holding& kept) { kept.retry_at = steady_clock::now() + kRetry; });
+    }
+    refused_.clear();
     const std::lock_guard lock(mutex_);
     held_.erase(place);
     return;
@@ -544,16 +547,30 @@ void FleetProfiles::Tend(const std::string& place) {
                    .of_session = true}})
         .IgnoreError();
   }
-  const bool exported =
-      held.lost || chunks_
-                       .Export(held.profile.key, held.profile.id,
-                               held.generation, held.exported)
-                       .ok();
+  const absl::Status exported =
+      held.lost ? absl::OkStatus()
+                : chunks_
+                      .Export(held.profile.key, held.profile.id,
+                              held.generation, held.exported)
+                      .status();
+  SayRefused(held.profile, exported);
   keep([&](Holding& kept) {
     kept.exported = held.exported;
     kept.lost = held.lost;
-    if (!exported) kept.retry_at = steady_clock::now() + kRetry;
+    if (!exported.ok()) kept.retry_at = steady_clock::now() + kRetry;
   });
+}
+
+void FleetProfiles::SayRefused(const FleetProfile& profile,
+                               const absl::Status& status) {
+  const std::string why = absl::IsUnavailable(status) || absl::IsAborted(status)
+                              ? ""
+                              : std::string(status.message());
+  if (why.empty() || std::exchange(refused_, why) == why) return;
+  options_.log(true, absl::StrCat("the fleet's registry takes nothing of the "
+                                  "profile of kernel ",
+                                  profile.key.kernel,
+                                  " from this node, which tries again: ", why));
 }
 
 absl::Status FleetProfiles::Release(const std::string& place,

@@ -214,6 +214,9 @@ class FleetProfiles {
   // Goes on with what a job here holds.
   void Tend(const std::string& place);
   absl::Status Release(const std::string& place, const Holding& held);
+  // Says once why the registry takes nothing of a profile; of silence others
+  // tell.
+  void SayRefused(const FleetProfile& profile, const absl::Status& status);
   // Queues jobs for what nobody does.
   void TakeOver();
   bool CanTakeOver(const FleetProfile& profile);
@@ -235,6 +238,7 @@ class FleetProfiles {
   std::set<std::string> taken_;     // Those that this process tried to take.
   std::map<uint64_t, std::string> waits_;  // Jobs, for which profiles.
   std::mt19937_64 random_{std::random_device{}()};
+  std::string refused_;  // As was said last; the thread's own.
   std::unique_ptr<FleetRegistry::WatchHandle> session_;
   std::thread thread_;
 };

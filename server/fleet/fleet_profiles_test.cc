@@ -379,6 +379,18 @@ TEST_F(FleetProfilesTest, TakesItsPlaceAgainAfterItsSessionEnded) {
   EXPECT_THAT(two_.asked(), IsEmpty());
 }
 
+TEST_F(FleetProfilesTest, ARegistryThatTakesNothingOfAProfileIsSaid) {
+  const auto job = one_.Job(7);
+  ASSERT_TRUE(one_.Turn(job.get()).ok());
+  one_.registry_->Refuse(absl::ResourceExhaustedError("its space is exceeded"));
+  one_.EndJob(*job, JobState::kSucceeded, "promoted");
+  EXPECT_TRUE(Eventually([&] {
+    return one_.log().find(
+               "profile of kernel copy from this node, which tries "
+               "again: its space is exceeded") != std::string::npos;
+  }));
+}
+
 TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
   two_.attached_ = false;
   FleetProfile wanted{.key = two_.Key(), .by = "1000", .why = "new kernels"};
