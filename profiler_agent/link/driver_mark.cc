@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -95,6 +96,27 @@ void AddVendors(const DriverPlaces& places, std::string& mark) {
   }
 }
 
+// The GPUs that the kernel's module drives, and the files by which they are
+// reached: either may come after the module.
+void AddGpus(const std::string& root, std::string& mark) {
+  for (const auto& [folder, prefix] :
+       {std::pair{"/proc/driver/nvidia/gpus", ""}, {"/dev", "nvidia"}}) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator it(root + folder, error), end;
+         !error && it != end; it.increment(error)) {
+      const std::string name = it->path().filename().string();
+      if (absl::StartsWith(name, prefix) && absl::ascii_isdigit(name.back())) {
+        names.push_back(name);
+      }
+    }
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) {
+      absl::StrAppend(&mark, folder, "/", name, "\n");
+    }
+  }
+}
+
 void AddFolder(absl::string_view folder, std::vector<std::string>& folders) {
   const std::string name(absl::StripAsciiWhitespace(folder));
   const bool known =
@@ -131,6 +153,7 @@ std::string DriverMark(const DriverPlaces& places) {
     AddText(places.root + path, mark);
   }
   for (const char* const name : kLibraries) AddLibrary(places, name, mark);
+  AddGpus(places.root, mark);
   AddVendors(places, mark);
   for (const std::string& path : places.files) {
     AddFile(places.root + path, mark);

@@ -5,7 +5,7 @@
 // opens the hardware; files tell for a fraction of a millisecond, and an
 // upgrade cannot but change them: the version of the kernel's module, the
 // libraries that CUDA and NVML are loaded from, OpenCL's list of vendors and
-// what that names.
+// what that names. GPUs that come after their driver are seen by their names.
 //
 // Thread safety: pure functions, but for what they read.
 #ifndef WAVETUNE_PROFILER_AGENT_LINK_DRIVER_MARK_H_

@@ -59,6 +59,21 @@ TEST_F(DriverMarkTest, AnotherVersionOfTheModuleIsAnotherMark) {
   EXPECT_NE(Mark(), before);
 }
 
+// A driver that finds no GPU is no error: its module comes first.
+TEST_F(DriverMarkTest, AGpuThatComesAfterItsDriverIsAnotherMark) {
+  Write("/proc/driver/nvidia/version", "NVRM version: 580.159.04\n");
+  const std::string before = Mark();
+  fs::create_directories(places_.root +
+                         "/proc/driver/nvidia/gpus/0000:19:00.0");
+  const std::string driven = Mark();
+  EXPECT_NE(driven, before);
+  Write("/dev/nvidiactl", "");
+  Write("/dev/nvidia-modeset", "");
+  EXPECT_EQ(Mark(), driven);
+  Write("/dev/nvidia0", "");
+  EXPECT_NE(Mark(), driven);
+}
+
 // A link with the name that is loaded leads to the library of each version.
 TEST_F(DriverMarkTest, AnotherLibraryBehindALinkIsAnotherMark) {
   Write("/lib/libcuda.so.580", "old");
