@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <set>
 #include <utility>
 
@@ -16,16 +17,86 @@
 namespace wavetune {
 namespace {
 
-// Returns the lines as a compiler reads them: a backslash at an end joins two,
-// and comments are spaces. Text in quotes stays.
-std::vector<std::string> LogicalLines(absl::string_view source) {
-  const std::string joined = absl::StrReplaceAll(
-      source, {{"\\\r\n", ""}, {"\\\n", ""}, {"?\?/\n", ""}});
+// What compilers do not agree on.
+struct Language {
+  bool trigraphs = false;
+  bool raw_strings = false;
+  bool blanks = false;  // Between a backslash and the end that it takes away.
+};
+
+bool HasAny(absl::string_view source,
+            std::initializer_list<absl::string_view> texts) {
+  return std::any_of(texts.begin(), texts.end(), [&](absl::string_view text) {
+    return absl::StrContains(source, text);
+  });
+}
+
+// Returns the languages that may read a source in ways of their own.
+std::vector<Language> LanguagesOf(absl::string_view source) {
+  std::vector<Language> all(1);
+  const auto add = [&](bool Language::*differs, bool is_there) {
+    for (size_t i = all.size(); is_there && i > 0; --i) {
+      all.push_back(all[i - 1]);
+      all.back().*differs = true;
+    }
+  };
+  add(&Language::trigraphs, HasAny(source, {"?\?/"}));
+  add(&Language::raw_strings, HasAny(source, {"R\""}));
+  add(&Language::blanks,
+      HasAny(source, {"\\ ", "\\\t", "\\\v", "\\\f", "?\?/"}));
+  return all;
+}
+
+// Returns the text with lines that end as a compiler lets them (a carriage
+// return does, too), joined where a backslash is at an end.
+std::string Joined(absl::string_view source, const Language& language) {
+  std::string text =
+      absl::StrReplaceAll(source, {{"\r\n", "\n"}, {"\r", "\n"}});
+  if (language.trigraphs) {
+    text = absl::StrReplaceAll(text, {{"?\?/", "\\"}});
+  }
+  std::string joined;
+  for (const char c : text) {
+    const size_t last = c != '\n'         ? std::string::npos
+                        : language.blanks ? joined.find_last_not_of(" \t\v\f")
+                                          : joined.size() - 1;
+    if (last != std::string::npos && joined[last] == '\\') {
+      joined.resize(last);
+    } else {
+      joined += c;
+    }
+  }
+  return joined;
+}
+
+// Returns the length of the raw string that `text` begins with, which may have
+// no end; 0 where it begins with none.
+size_t RawStringSize(absl::string_view text) {
+  constexpr size_t kMostDelimiter = 16;
+  if (!absl::ConsumePrefix(&text, "R\"")) return 0;
+  const size_t open = text.substr(0, kMostDelimiter + 1).find('(');
+  if (open == absl::string_view::npos) return 0;
+  const std::string close = absl::StrCat(")", text.substr(0, open), "\"");
+  const size_t end = text.find(close, open);
+  return 2 +
+         (end == absl::string_view::npos ? text.size() : end + close.size());
+}
+
+// Returns the lines as a compiler reads them; comments and raw strings are
+// spaces. Other text in quotes stays.
+std::vector<std::string> LogicalLines(absl::string_view source,
+                                      const Language& language) {
+  const std::string joined = Joined(source, language);
   std::vector<std::string> lines(1);
   char quote = '\0';
   for (size_t i = 0; i < joined.size(); ++i) {
     const absl::string_view rest = absl::string_view(joined).substr(i);
-    if (joined[i] == '\n') {
+    const size_t raw =
+        language.raw_strings && quote == '\0' ? RawStringSize(rest) : 0;
+    if (raw > 0) {
+      i += raw - 1;
+      lines.back() += ' ';
+    } else if (joined[i] == '\n') {
       quote = '\0';
       lines.emplace_back();
     } else if (quote == '\0' && absl::StartsWith(rest, "//")) {
@@ -99,7 +170,15 @@ absl::Status CheckFrom(const std::map<std::string, std::string>& files,
 
 std::vector<SourceInclude> IncludesOf(absl::string_view source) {
   std::vector<SourceInclude> includes;
-  for (const std::string& text : LogicalLines(source)) {
+  std::set<std::pair<SourceInclude::Kind, std::string>> known;
+  std::vector<std::string> lines;
+  // What any of them includes.
+  for (const Language& language : LanguagesOf(source)) {
+    for (std::string& line : LogicalLines(source, language)) {
+      lines.push_back(std::move(line));
+    }
+  }
+  for (const std::string& text : lines) {
     absl::string_view line = text;
     if (!ConsumeWord(line, "#") && !ConsumeWord(line, "%:") &&
         !ConsumeWord(line, "?\?=")) {
@@ -118,7 +197,9 @@ std::vector<SourceInclude> IncludesOf(absl::string_view source) {
       include = {.kind = SourceInclude::Kind::kAngle,
                  .name = std::string(line.substr(0, line.find('>')))};
     }
-    includes.push_back(std::move(include));
+    if (known.emplace(include.kind, include.name).second) {
+      includes.push_back(std::move(include));
+    }
   }
   return includes;
 }

@@ -22,9 +22,10 @@ struct SourceInclude {
   std::string name;  // Without quotes; of kOther the rest of the line.
 };
 
-// Returns the #include directives, in order; also those in a branch that is not
-// compiled. Comments, lines that go on in the next one and other ways to write
-// '#' are seen through. Cannot fail.
+// Returns the #include directives, each once; also those in a branch that is
+// not compiled, and those that not every compiler takes for one. Comments,
+// lines that go on in the next one and other ways to write '#' are seen
+// through. Cannot fail.
 std::vector<SourceInclude> IncludesOf(absl::string_view source);
 
 // Looks at what file `name` of `files` includes, and at what those of `files`

@@ -34,6 +34,20 @@ TEST(SourceIncludesTest, FindsDirectivesHoweverTheyAreWritten) {
               IsEmpty());
 }
 
+// Compilers take these, each some.
+TEST(SourceIncludesTest, NothingHidesADirective) {
+  EXPECT_THAT(Names("int a;\r#include \"a.h\"\rint b;"), ElementsAre("a.h"));
+  EXPECT_THAT(Names("#inc\\ \t\r\nlude \"a.h\"\n"), ElementsAre("a.h"));
+  EXPECT_THAT(Names("// \\ \n#include \"a.h\"\n"), ElementsAre("a.h"));
+  EXPECT_THAT(Names("// ?\?/\n#include \"a.h\"\n"), ElementsAre("a.h"));
+  // In C++ a raw string, in which there is no comment; in C there is one.
+  EXPECT_THAT(Names("const char* s = R\"x(\n/*\n)x\";\n#include \"a.h\"\n"),
+              ElementsAre("a.h"));
+  EXPECT_THAT(Names("#define R\nconst char* s = R\"(\";\n#include \"a.h\"\n"
+                    "// )\"\n"),
+              ElementsAre("a.h"));
+}
+
 TEST(SourceIncludesTest, AFileOutsideOfTheKernelsFolderIsRefused) {
   const auto check = [](const std::string& line) {
     const std::map<std::string, std::string> files = {
