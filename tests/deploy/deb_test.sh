@@ -158,6 +158,10 @@ for package in wavetune wavetune-agent wavetune-kernels; do
     'dpkg-query -W -f \"\\\${binary:Synopsis}\" ${package} | grep -q \"^tuning decisions\" &&
      dpkg -L ${package} | grep -q changelog.Debian.gz'"
 done
+check "programs have manual pages, and bash completes commands" sh -c "chroot '${root}' dpkg -L wavetune wavetune-agent > '${work}/files' &&
+  for file in man/man1/wavetune.1.gz man/man8/wavetuned.8.gz man/man8/wavetune-agent.8.gz bash-completion/completions/wavetune; do
+    grep -qx \"/usr/share/\${file}\" '${work}/files' || exit 1
+  done"
 check "the configuration can be used" in_root wavetuned --config /etc/wavetune/wavetune.conf --check-config
 check "so can the agent's" in_root wavetune-agent --config /etc/wavetune/wavetune.conf --check-config
 

@@ -62,6 +62,33 @@ class Case(unittest.TestCase):
         return path
 
 
+class CommandLineTest(Case):
+    def complete(self, *words: str) -> list[str]:
+        """What bash offers for the last word of a command line."""
+        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _wavetune; '
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-c", script, "bash", ROOT / "deploy/completion/wavetune.bash", BIN / "wavetune", *words],
+                              env=environment(self.folder), check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    def test_bash_completes_commands_and_their_options(self) -> None:
+        self.assertEqual(self.complete("tab"), ["tables"])
+        self.assertIn("rollback", self.complete("tables", ""))
+        self.assertEqual(self.complete("--endpoint", "tables.sock", "tables", "rollb"), ["rollback"])
+        self.assertEqual(self.complete("reprofile", "--kern"), ["--kernel"])
+
+    def test_manual_pages_have_every_command(self) -> None:
+        for program, section, command in (("wavetune", "1", "tables rollback"), ("wavetuned", "8", "backup"),
+                                          ("wavetune-agent", "8", "compile")):
+            page = subprocess.run([ROOT / "deploy/man/man_page.sh", BIN / program, section], env=environment(self.folder),
+                                  check=True, capture_output=True, text=True).stdout
+            self.assertIn(f".TH {program.upper()} {section} ", page)
+            self.assertIn(f'.SS "{program} {command}"', page)
+            # What is at the beginning of a line would be a request of roff's.
+            requests = {line.split()[0] for line in page.splitlines() if line[:1] in (".", "'")}
+            self.assertLessEqual(requests, {".TH", ".SH", ".SS", ".B", ".nf", ".fi"})
+
+
 class ShippedConfigTest(Case):
     def test_it_names_every_option_with_its_default(self) -> None:
         for section, program in SECTIONS.items():
