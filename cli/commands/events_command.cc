@@ -148,7 +148,7 @@ absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
   watch.set_after_id(list.events().empty()
                          ? after_id
                          : std::max(after_id, list.events(0).id()));
-  const absl::Status status = daemon.status->WatchEvents(
+  absl::Status status = daemon.status->WatchEvents(
       watch, [&](const v1::WatchEventsResponse& response) {
         if (response.has_event() && IsAskedFor(request, response.event()))
           PrintEvent(context, response.event());
