@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
@@ -73,6 +74,8 @@ def scenario():
         with socket.socket(socket.AF_UNIX) as hung:
             hung.bind(f"{folder}/hung.sock")
             hung.listen(64)
+            held = []
+            threading.Thread(target=lambda: held.extend(iter(hung.accept, None)), daemon=True).start()
             for method in ("tuner", "connect", "arguments", "stage_table_set"):
                 wrong = ends(python, method, f"unix:{folder}/hung.sock")
                 check(not wrong, f"the same with a daemon that hangs, in {method}: {wrong[:1]}")
