@@ -66,6 +66,8 @@ def seconds_to_interrupt(python, endpoint):
 
 
 def scenario():
+    # Whoever runs this in the background of a shell ignores it, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     python = package_python()
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         for method in methods(python):
