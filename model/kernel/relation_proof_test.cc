@@ -18,7 +18,7 @@ constexpr int32_t kN = 1;
 
 Relation::Term Number(int64_t value) { return {.coefficient = value}; }
 
-Relation::Term Times(int64_t coefficient, std::vector<int32_t> dimensions) {
+Relation::Term Product(int64_t coefficient, std::vector<int32_t> dimensions) {
   return {.coefficient = coefficient, .dimensions = std::move(dimensions)};
 }
 
@@ -31,7 +31,7 @@ bool Proven(const Terms& left, Op op, const Terms& right, int64_t min = 1,
 }
 
 TEST(RelationProofTest, ADimensionMayStandOnBothSides) {
-  const Terms n = {Times(1, {kN})};
+  const Terms n = {Product(1, {kN})};
   EXPECT_TRUE(Proven(n, Op::kEqual, n));
   EXPECT_TRUE(Proven(n, Op::kLessOrEqual, n));
   EXPECT_TRUE(Proven(n, Op::kGreaterOrEqual, n));
@@ -39,47 +39,51 @@ TEST(RelationProofTest, ADimensionMayStandOnBothSides) {
   EXPECT_FALSE(Proven(n, Op::kNotEqual, n));
   EXPECT_FALSE(Proven(n, Op::kLess, n));
   EXPECT_FALSE(Proven(n, Op::kGreater, n));
-  EXPECT_TRUE(Proven(n, Op::kLess, {Times(1, {kN}), Number(1)}));
-  EXPECT_TRUE(Proven({Times(2, {kN})}, Op::kGreater, n));
+  EXPECT_TRUE(Proven(n, Op::kLess, {Product(1, {kN}), Number(1)}));
+  EXPECT_TRUE(Proven({Product(2, {kN})}, Op::kGreater, n));
 }
 
 TEST(RelationProofTest, LikeTermsAreAddedUpWhateverTheirOrder) {
-  const Terms twice = {Times(1, {kN}), Times(1, {kN})};
-  EXPECT_TRUE(Proven(twice, Op::kEqual, {Times(2, {kN})}));
+  const Terms twice = {Product(1, {kN}), Product(1, {kN})};
+  EXPECT_TRUE(Proven(twice, Op::kEqual, {Product(2, {kN})}));
   EXPECT_TRUE(Proven(twice, Op::kMultipleOf, {Number(2)}));
   EXPECT_FALSE(Proven(twice, Op::kMultipleOf, {Number(4)}));
-  EXPECT_TRUE(Proven({Times(1, {kM, kN})}, Op::kEqual, {Times(1, {kN, kM})}));
+  EXPECT_TRUE(
+      Proven({Product(1, {kM, kN})}, Op::kEqual, {Product(1, {kN, kM})}));
   // n + m - n >= 1
-  EXPECT_TRUE(Proven({Times(1, {kN}), Times(1, {kM}), Times(-1, {kN})},
+  EXPECT_TRUE(Proven({Product(1, {kN}), Product(1, {kM}), Product(-1, {kN})},
                      Op::kGreaterOrEqual, {Number(1)}));
-  EXPECT_FALSE(Proven({Times(1, {kN}), Times(1, {kM}), Times(-1, {kN})},
+  EXPECT_FALSE(Proven({Product(1, {kN}), Product(1, {kM}), Product(-1, {kN})},
                       Op::kGreaterOrEqual, {Number(2)}));
 }
 
 TEST(RelationProofTest, ProductsAreComparedAtTheCornersOfTheRanges) {
   // m * n >= n, since m >= 1.
   EXPECT_TRUE(
-      Proven({Times(1, {kM, kN})}, Op::kGreaterOrEqual, {Times(1, {kN})}));
-  EXPECT_FALSE(Proven({Times(1, {kM, kN})}, Op::kGreater, {Times(1, {kN})}));
+      Proven({Product(1, {kM, kN})}, Op::kGreaterOrEqual, {Product(1, {kN})}));
+  EXPECT_FALSE(
+      Proven({Product(1, {kM, kN})}, Op::kGreater, {Product(1, {kN})}));
   EXPECT_TRUE(
-      Proven({Times(1, {kM, kN})}, Op::kGreater, {Times(1, {kN})}, 2, 9));
+      Proven({Product(1, {kM, kN})}, Op::kGreater, {Product(1, {kN})}, 2, 9));
   // (m - 1) * (n - 1) >= 0
-  EXPECT_TRUE(Proven({Times(1, {kM, kN}), Number(1)}, Op::kGreaterOrEqual,
-                     {Times(1, {kM}), Times(1, {kN})}));
+  EXPECT_TRUE(Proven({Product(1, {kM, kN}), Number(1)}, Op::kGreaterOrEqual,
+                     {Product(1, {kM}), Product(1, {kN})}));
 }
 
 TEST(RelationProofTest, ATermDividesWhatContainsIt) {
-  EXPECT_TRUE(Proven({Times(4, {kM, kN})}, Op::kMultipleOf, {Times(2, {kN})}));
-  EXPECT_FALSE(Proven({Times(3, {kM, kN})}, Op::kMultipleOf, {Times(2, {kN})}));
-  EXPECT_FALSE(Proven({Times(4, {kM})}, Op::kMultipleOf, {Times(2, {kN})}));
-  EXPECT_FALSE(Proven({Times(4, {kM, kN}), Number(1)}, Op::kMultipleOf,
-                      {Times(1, {kN})}));
+  EXPECT_TRUE(
+      Proven({Product(4, {kM, kN})}, Op::kMultipleOf, {Product(2, {kN})}));
+  EXPECT_FALSE(
+      Proven({Product(3, {kM, kN})}, Op::kMultipleOf, {Product(2, {kN})}));
+  EXPECT_FALSE(Proven({Product(4, {kM})}, Op::kMultipleOf, {Product(2, {kN})}));
+  EXPECT_FALSE(Proven({Product(4, {kM, kN}), Number(1)}, Op::kMultipleOf,
+                      {Product(1, {kN})}));
 }
 
 // Zero divides nothing.
 TEST(RelationProofTest, AnElementOfZeroIsNoDivisor) {
   constexpr int32_t kRows = 2;
-  const Terms rows = {Times(1, {kRows})};
+  const Terms rows = {Product(1, {kRows})};
   EXPECT_FALSE(Proven(rows, Op::kMultipleOf, rows));
   EXPECT_TRUE(Proven(rows, Op::kEqual, rows));
   EXPECT_TRUE(Proven(rows, Op::kGreaterOrEqual, {Number(0)}));
@@ -88,28 +92,28 @@ TEST(RelationProofTest, AnElementOfZeroIsNoDivisor) {
 
 TEST(RelationProofTest, WhatSaturatesIsNotSubtracted) {
   constexpr int64_t kLarge = int64_t{1} << 31;
-  const Terms square = {Times(1, {kM, kN})};
+  const Terms square = {Product(1, {kM, kN})};
   // Both sides are 2^51 for the largest problems, and not less than each other.
-  EXPECT_FALSE(Proven(square, Op::kLess, {Times(2, {kM, kN})}, 1, kLarge));
-  EXPECT_TRUE(Proven(square, Op::kLess, {Times(2, {kM, kN})}, 1, 1 << 20));
+  EXPECT_FALSE(Proven(square, Op::kLess, {Product(2, {kM, kN})}, 1, kLarge));
+  EXPECT_TRUE(Proven(square, Op::kLess, {Product(2, {kM, kN})}, 1, 1 << 20));
   EXPECT_TRUE(Proven(square, Op::kEqual, square, 1, kLarge));
   // 2^51 is no multiple of 3.
   EXPECT_FALSE(
-      Proven({Times(3, {kM, kN})}, Op::kMultipleOf, {Number(3)}, 1, kLarge));
+      Proven({Product(3, {kM, kN})}, Op::kMultipleOf, {Number(3)}, 1, kLarge));
   EXPECT_TRUE(
-      Proven({Times(4, {kM, kN})}, Op::kMultipleOf, {Number(4)}, 1, kLarge));
+      Proven({Product(4, {kM, kN})}, Op::kMultipleOf, {Number(4)}, 1, kLarge));
 }
 
 // The slow obvious way: all problems of small ranges.
 TEST(RelationProofTest, ProvesNothingThatAProblemContradicts) {
   const std::vector<Terms> sides = {
       {Number(3)},
-      {Times(1, {kM})},
-      {Times(2, {kN}), Number(-1)},
-      {Times(1, {kM, kN})},
-      {Times(1, {kM, kM}), Times(-1, {kM})},
-      {Times(1, {kM}), Times(1, {kN}), Times(-1, {kM})},
-      {Times(3, {kM, kN}), Times(3, {})},
+      {Product(1, {kM})},
+      {Product(2, {kN}), Number(-1)},
+      {Product(1, {kM, kN})},
+      {Product(1, {kM, kM}), Product(-1, {kM})},
+      {Product(1, {kM}), Product(1, {kN}), Product(-1, {kM})},
+      {Product(3, {kM, kN}), Product(3, {})},
   };
   const std::vector<Dimension> dimensions = {{.name = "m", .min = 1, .max = 4},
                                              {.name = "n", .min = 2, .max = 3}};

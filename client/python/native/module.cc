@@ -4,6 +4,7 @@
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
 #include "client/python/native/interpreter_exit.h"
+#include "client/python/native/routing.h"
 #include "nanobind/nanobind.h"
 #include "wavetune/activation.h"
 #include "wavetune/client_event.h"
@@ -105,4 +106,5 @@ NB_MODULE(_native, module) {
   wavetune::python::AddTunerType(module);
   wavetune::python::AddClientType(module);
   wavetune::python::AddEmptyFunctions(module);
+  wavetune::python::AddRouting(module);
 }

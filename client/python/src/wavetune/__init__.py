@@ -25,11 +25,13 @@ from wavetune._native import (
     Client,
     Decision,
     EventKind,
+    ExpectedRouting,
     Mode,
     Origin,
     Reason,
     Source,
     Tuner,
+    engine_rule,
 )
 from wavetune.errors import (
     AlreadyExistsError,
@@ -58,6 +60,7 @@ __all__ = [
     "Error",
     "Event",
     "EventKind",
+    "ExpectedRouting",
     "ExplainedGroup",
     "FailedPreconditionError",
     "FallbackWarning",
@@ -72,6 +75,7 @@ __all__ = [
     "Tuner",
     "UnavailableError",
     "connect",
+    "engine_rule",
 ]
 
 # Its name until 0.1.

@@ -293,5 +293,22 @@ def connect(
     watch: bool = True,
     usage_feedback: bool = True,
 ) -> Client: ...
+class ExpectedRouting:
+    """How many slots (a token at one of its experts) each expert gets, where only the number of tokens is known: tokens
+    choose their experts at random, the same way in every process."""
+
+    def __init__(self, experts: int, top_k: int, popularity: Union[str, Sequence[int]] = "drawn") -> None:
+        """experts: of the whole model, of which a token takes top_k. popularity: how wanted they are: "drawn"
+        (log-normally, sigma 1), "even" (nothing is drawn), or counts that were recorded, one for each expert.
+
+        Raises InvalidArgumentError."""
+
+    def slots(self, tokens: int, local: Optional[int] = None) -> list[int]:
+        """Returns the slots of each of `local` of the experts (None: all) for `tokens` of the whole model."""
+
+def engine_rule(engine: str, tokens: int, experts: int) -> dict[str, int]:
+    """Returns what the engine ("vllm", "sglang") launches bf16 experts with where it has no file for the layer, by
+    parameter; `experts` are those of this device."""
+
 def empty(**dimensions: Any) -> None: ...
 def empty_typed(*, m: int, n: int, k: int) -> None: ...

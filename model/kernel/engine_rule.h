@@ -1,0 +1,51 @@
+// EngineRule: the configuration that a serving engine launches its experts'
+// kernel with where it has no file for the layer. What a table decides has to
+// be faster than that.
+//
+//   EngineRule("vllm", tokens, /*top_k=*/8, /*experts=*/128)
+//
+// Thread safety: pure functions.
+#ifndef WAVETUNE_MODEL_KERNEL_ENGINE_RULE_H_
+#define WAVETUNE_MODEL_KERNEL_ENGINE_RULE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "model/kernel/kernel_spec.h"
+#include "wavetune/configuration.h"
+#include "wavetune/problem.h"
+
+namespace wavetune {
+
+// Parameters of the engines' fused_moe_kernel, in the order of their values.
+inline constexpr std::array<absl::string_view, 6> kExpertsParameters = {
+    "BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K",
+    "GROUP_SIZE_M", "num_warps",    "num_stages"};
+using ExpertsLaunch = std::array<int64_t, kExpertsParameters.size()>;
+
+// Returns what `engine` ("vllm", "sglang") launches for bf16 and fp16 experts
+// by its rule when `tokens` enter a layer with `experts` on this device;
+// nothing for another engine. vLLM: the ladder of get_default_config (0.33.0);
+// SGLang: its two configurations (0.5.23), with Triton's own warps and stages.
+std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
+                                        int64_t tokens, int64_t experts);
+
+// A rule's answer at a problem of a kernel.
+struct EngineRival {
+  std::string engine;
+  Configuration configuration;
+};
+
+// Returns what the engines that launch `spec` (ServedMoe::engines) would launch
+// at `problem` by themselves, without those whose configuration has other
+// parameters than the kernel or is not in its space. Empty for other kernels.
+std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
+                                      const ProblemView& problem);
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_MODEL_KERNEL_ENGINE_RULE_H_

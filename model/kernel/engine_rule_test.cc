@@ -1,0 +1,78 @@
+#include "model/kernel/engine_rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/kernel/served_layers.h"
+#include "model/testing/kernels.h"
+
+namespace wavetune {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What get_default_config of vLLM 0.33.0 and SGLang 0.5.23 return.
+TEST(EngineRuleTest, AnswersAsTheEngines) {
+  EXPECT_THAT(*EngineRule("vllm", 1, 128), ElementsAre(16, 64, 128, 1, 4, 4));
+  EXPECT_THAT(*EngineRule("vllm", 33, 128), ElementsAre(32, 64, 128, 1, 4, 3));
+  EXPECT_THAT(*EngineRule("vllm", 65, 128), ElementsAre(32, 128, 64, 1, 4, 3));
+  EXPECT_THAT(*EngineRule("vllm", 128, 128), ElementsAre(64, 128, 64, 1, 4, 3));
+  EXPECT_THAT(*EngineRule("vllm", 512, 128), ElementsAre(64, 128, 64, 1, 8, 3));
+  EXPECT_THAT(*EngineRule("vllm", 513, 8), ElementsAre(128, 128, 64, 1, 8, 3));
+  EXPECT_THAT(*EngineRule("vllm", 8 * 129, 8),
+              ElementsAre(128, 128, 64, 16, 8, 3));
+  EXPECT_THAT(*EngineRule("sglang", 128, 128),
+              ElementsAre(16, 32, 64, 1, 4, 3));
+  EXPECT_THAT(*EngineRule("sglang", 129, 128),
+              ElementsAre(64, 64, 32, 8, 4, 3));
+  EXPECT_FALSE(EngineRule("another", 1, 128));
+}
+
+KernelSpec Moe(std::vector<std::string> engines) {
+  KernelSpec spec;
+  spec.dimensions = {{.name = "tokens", .repeated = true, .min = 0},
+                     {.name = "n"},
+                     {.name = "k"},
+                     {.name = "top_k"}};
+  spec.serves = ServedMoe{
+      .tokens = 0, .n = 1, .k = 2, .top_k = 3, .engines = std::move(engines)};
+  // In another order than the engines'.
+  spec.parameters = {{.name = "num_warps", .values = {4, 8}},
+                     {.name = "num_stages", .values = {3, 4}},
+                     {.name = "BLOCK_SIZE_M", .values = {16, 64, 128}},
+                     {.name = "BLOCK_SIZE_N", .values = {64, 128}},
+                     {.name = "BLOCK_SIZE_K", .values = {32, 64, 128}},
+                     {.name = "GROUP_SIZE_M", .values = {1, 8}}};
+  return spec;
+}
+
+TEST(EngineRuleTest, TokensAreSlotsByTopK) {
+  const std::vector<int64_t> slots = {60, 40, 0, 100};  // 100 tokens.
+  const std::vector<EngineRival> rivals =
+      EngineRivals(Moe({"vllm"}), {{0, 256, 256, 2}, slots});
+  ASSERT_THAT(rivals, SizeIs(1));
+  EXPECT_EQ(rivals[0].engine, "vllm");
+  EXPECT_EQ(rivals[0].configuration, (Configuration{4, 3, 64, 128, 64, 1}));
+}
+
+TEST(EngineRuleTest, LeavesOutWhatTheKernelCannotLaunch) {
+  const std::vector<int64_t> one = {1, 1, 0, 0};
+  // SGLang's narrow tile is not in the space, its other one is.
+  EXPECT_THAT(EngineRivals(Moe({"sglang"}), {{0, 256, 256, 2}, one}),
+              IsEmpty());
+  const std::vector<int64_t> many = {10, 10, 0, 0};
+  EXPECT_THAT(EngineRivals(Moe({"sglang"}), {{0, 256, 256, 2}, many}),
+              SizeIs(1));
+  KernelSpec other = Moe({"vllm"});
+  other.parameters[2].name = "ROWS";
+  EXPECT_THAT(EngineRivals(other, {{0, 256, 256, 2}, one}), IsEmpty());
+  EXPECT_THAT(EngineRivals(testing::GemmSpec(), {{64, 64, 64}}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace wavetune
