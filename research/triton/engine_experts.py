@@ -478,7 +478,8 @@ class Stopwatch:
     def graph(self, run: Callable[[int], None], count: int) -> Any:
         """Returns a graph of run(0), …: without torch.cuda.graph's collections of garbage, which would take most of the time."""
         torch = self._torch
-        run(0)  # Loads the program.
+        for number in range(count):  # Loads the program, and sorts the slots: neither can be captured.
+            run(number)
         torch.cuda.synchronize()
         made = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self._stream):
