@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
+#                            aarch64 python inductor benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -106,6 +106,20 @@ install_python() {
   rm -rf "${folder}"
 }
 
+# torch.compile with every version of torch that wavetune.inductor was tried with: gigabytes from PyPI the first time, and no GPU.
+test_inductor() {
+  local folder package version
+  scripts/build.sh dev
+  client/python/tests/run_tests.py --build-dir build/dev -k test_inductor
+  package="$(build/dev/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+  for version in $(PYTHONPATH="${package}" build/dev/python/venv/bin/python -c 'import wavetune.inductor as i; print(*i.TESTED)'); do
+    folder="${repo_root}/build/torch-${version}"
+    [ -x "${folder}/bin/pytest" ] || /usr/bin/python3 -m venv "${folder}"
+    "${folder}/bin/pip" install -q --disable-pip-version-check "torch==${version}.*" 'numpy<3' 'pytest<10'
+    (cd client/python && PYTHONPATH="${package}" "${folder}/bin/python" -m pytest -p no:cacheprovider tests/test_inductor.py)
+  done
+}
+
 # Machines and users that mean no good (tests/hostile): three times, as what is wrong there is often a race.
 run_hostile() {
   scripts/build.sh dev
@@ -169,6 +183,7 @@ stage tsan_repeat repeat_tests tsan
 stage golden_debug golden_debug
 stage aarch64 all_on_aarch64
 stage python install_python
+stage inductor test_inductor
 stage benchmarks run_benchmarks
 stage load run_load
 stage fleet run_fleet

@@ -1,10 +1,13 @@
 """wavetune.inductor: on a stand-in for the parts of torch that it touches, and on torch itself where that is installed.
 
-With torch (2.11), products are lowered for a pretended GPU, so that Inductor's own code runs up to the template's text.
+With torch, products are lowered for a pretended GPU, so that Inductor's own code runs up to the template's text.
+scripts/soak.sh inductor does so with every version in TESTED.
 """
 
 import copy
+import importlib
 import importlib.metadata
+import inspect
 import pickle
 import sys
 import types
@@ -86,6 +89,7 @@ class Choice:
     def __init__(self, template, params, extra_kwargs, layout, inputs):
         self.template, self.params = template, params
         self.extra_kwargs, self.layout, self.inputs = extra_kwargs, layout, inputs
+        self.annotations = {"ktc": self}
 
 
 class Params:
@@ -97,7 +101,7 @@ class Params:
 
 
 class InductorChoices:
-    """As much of torch 2.11's as is subclassed."""
+    """As much of torch's as is subclassed."""
 
     def get_ktc(self, kernel_inputs, template, op_name, kwarg_overrides=None):
         yield Choice(template, Params({"BLOCK_M": 1, "EVEN_K": None, "ACC_TYPE": "tl.float32"}), {}, None, kernel_inputs)
@@ -139,14 +143,14 @@ def torch_stand_in(monkeypatch):
     config = types.ModuleType("torch._inductor.config")
     config.inductor_choices_class = None
     v = SimpleNamespace(handler=None)
+    selector = SimpleNamespace(preprocessing_fns=[])
     v.set_choices_handler = lambda handler: setattr(v, "handler", handler)
     parts = {
         "torch": {},
         "torch._inductor": {"config": config},
         "torch._inductor.choices": {"InductorChoices": InductorChoices},
-        "torch._inductor.kernel_template_choice": {"KernelTemplateChoice": Choice},
-        "torch._inductor.template_heuristics": {},
-        "torch._inductor.template_heuristics.params": {"DictKernelTemplateParams": Params},
+        "torch._inductor.kernel_template_choice": {"KernelTemplateChoice": Choice, "DictKernelTemplateParams": Params},
+        "torch._inductor.select_algorithm": {"get_algorithm_selector_cache": lambda: selector},
         "torch._inductor.virtualized": {"V": v},
     }
     for name, members in parts.items():
@@ -158,16 +162,19 @@ def torch_stand_in(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "2.11.0+cu130" if name == "torch" else real(name))
     monkeypatch.setattr(wavetune.inductor, "check_triton", lambda: None)
     monkeypatch.setattr(wavetune.inductor, "check_table", lambda tuner, any_triton: None)
-    return SimpleNamespace(config=config, v=v)
+    return SimpleNamespace(config=config, v=v, filters=selector.preprocessing_fns)
 
 
 def test_installing_puts_the_handler_into_this_thread_and_into_those_to_come(torch_stand_in):
     handler = wavetune.inductor.install(Tuner())
     assert torch_stand_in.v.handler is handler
     assert torch_stand_in.config.inductor_choices_class() is handler
+    wavetune.inductor.install(Tuner())
+    assert len(torch_stand_in.filters) == 1
     wavetune.inductor.uninstall()
     assert torch_stand_in.config.inductor_choices_class is None
     assert type(torch_stand_in.v.handler) is InductorChoices
+    assert not torch_stand_in.filters
 
 
 @pytest.mark.parametrize("operation, template", [("mm", MM), ("addmm", MM), ("bmm", BMM)])
@@ -187,6 +194,20 @@ def test_the_librarys_product_may_stay_for_comparison(torch_stand_in):
     handler = wavetune.inductor.install(Tuner(), keep_extern=True)
     own = handler.get_template_configs(Inputs(64, 64, 64), [ATEN, MM, PERSISTENT], "mm")
     assert [choice.template for choice in own] == [MM, ATEN]
+
+
+@pytest.mark.parametrize("keep_extern", [False, True])
+def test_what_a_version_offers_in_other_calls_for_the_same_product_does_not_compete(torch_stand_in, keep_extern):
+    handler = wavetune.inductor.install(Tuner(), keep_extern=keep_extern)
+    (only,) = torch_stand_in.filters
+    subgraph = SimpleNamespace(uid="subgraph::addmm")
+    # As torch 2.14 lowers addmm.
+    calls = [[ATEN], [subgraph], [MM, PERSISTENT]]
+    offered = [own for call in calls for own in handler.get_template_configs(Inputs(64, 64, 64), call, "addmm")]
+    offered.append(SimpleNamespace())  # Of a library that has no template.
+    assert [own.template for own in only(offered)] == ([ATEN, MM] if keep_extern else [MM])
+    undecided = handler.get_template_configs(Inputs(64, 64, 64, dtype="torch.float32"), [ATEN, MM], "addmm")
+    assert only(undecided) == undecided
 
 
 @pytest.mark.parametrize(
@@ -245,7 +266,9 @@ def test_what_is_installed_is_written_into_a_caches_key_as_the_tables_digest(tor
         keys[digest] = pickle.dumps(factory)
         assert digest.encode() in keys[digest]
         elsewhere = pickle.loads(keys[digest])
-        assert elsewhere == factory and type(elsewhere()) is InductorChoices
+        assert elsewhere == factory
+        # torch 2.14 asks for the uuid wherever there is a factory.
+        assert elsewhere().uuid() == handler.uuid() and not hasattr(elsewhere(), "tuner")
     assert keys["ab" * 32] != keys["cd" * 32]
 
 
@@ -279,13 +302,76 @@ def test_a_version_that_was_not_tried_can_be_tried(torch_stand_in, monkeypatch):
 # On torch itself.
 
 
-@pytest.fixture
-def pretended_gpu():
-    """Lowers products with torch's own Inductor for a GPU that is not there; returns the function that does."""
+def version_of_torch():
+    """Returns torch's version, where it is installed and tried."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
     version = ".".join(torch.__version__.split(".")[:2])
     if version not in wavetune.inductor.TESTED:
         pytest.skip(f"torch is {version}, not {', '.join(wavetune.inductor.TESTED)}")
+    return version
+
+
+# What is private of torch and used, with the arguments that are given to it. All versions need these.
+USED = {
+    "choices.InductorChoices": [],
+    "choices.InductorChoices.get_template_configs": ["kernel_inputs", "templates", "op_name", "kwarg_overrides"],
+    "choices.InductorChoices._finalize_template_configs": [
+        "template_choices", "kernel_inputs", "templates", "op_name", "kwarg_overrides",
+    ],
+    "choices.InductorChoices.get_ktc": ["kernel_inputs", "template", "op_name", "kwarg_overrides"],
+    "kernel_inputs.MMKernelInputs.mat1mat2": [],
+    "kernel_inputs.MMKernelInputs.mnk_hinted": [],
+    "kernel_inputs.MMKernelInputs.mnk_symbolic": [],
+    "kernel_inputs.MMKernelInputs.batch_hinted": [],
+    "kernel_template_choice.KernelTemplateChoice": ["template", "params", "extra_kwargs", "layout", "inputs"],
+    "kernel_template_choice.DictKernelTemplateParams": ["kwargs"],
+    "select_algorithm.get_algorithm_selector_cache": [],
+    "sizevars.SizeVarAllocator.statically_known_true": ["expr"],
+    "virtualized.V.set_choices_handler": [],
+}  # fmt: skip
+# What differs: where a version asks for the templates of addmm, and what it writes into its cache's key.
+CALLS_OF_ADDMM = {"2.11": 1, "2.14": 3}
+KEY_IS = {"2.11": "the factory", "2.14": "its uuid"}
+
+
+def test_it_is_said_what_each_version_needs():
+    assert set(wavetune.inductor.TESTED) == set(CALLS_OF_ADDMM) == set(KEY_IS)
+
+
+@pytest.mark.parametrize("name", USED)
+def test_this_version_of_torch_has(name):
+    version_of_torch()
+    module, *path = name.split(".")
+    found = importlib.import_module(f"torch._inductor.{module}")
+    for step in path:
+        found = getattr(found, step)
+    if USED[name]:
+        assert set(USED[name]) <= set(inspect.signature(found).parameters)
+
+
+def test_this_version_of_torch_writes_into_its_caches_key(torch_config):
+    wavetune.inductor.install(Tuner())
+    key = torch_config.save_config_portable()["inductor_choices_class"]
+    own = torch_config.inductor_choices_class
+    assert key == {"the factory": own, "its uuid": own().uuid()}[KEY_IS[version_of_torch()]]
+
+
+@pytest.fixture
+def torch_config(monkeypatch):
+    version_of_torch()
+    from torch._inductor import config
+
+    monkeypatch.setattr(wavetune.inductor, "check_triton", lambda: None)
+    monkeypatch.setattr(wavetune.inductor, "check_table", lambda tuner, any_triton: None)
+    yield config
+    wavetune.inductor.uninstall()
+
+
+@pytest.fixture
+def pretended_gpu():
+    """Lowers products with torch's own Inductor for a GPU that is not there; returns the function that does."""
+    version_of_torch()
+    import torch
     import triton_stub
     from torch._inductor import config
     from torch._inductor.graph import GraphLowering
@@ -339,8 +425,12 @@ def test_inductor_writes_its_templates_with_the_decided_tile_and_benchmarks_noth
         (lambda c, a, b: torch.addmm(c, a, b), [(512,), (100, 250), (250, 512)]),
         (lambda a, b: torch.bmm(a, b), [(4, 128, 64), (4, 64, 256)]),
     ]
+    asked = mock.Mock(wraps=handler.get_template_configs)
+    handler.get_template_configs = asked
     for number, (product, shapes) in enumerate(products):
+        asked.reset_mock()
         (buffer,) = pretended_gpu.lower(product, *shapes)
+        assert asked.call_count == (CALLS_OF_ADDMM[version_of_torch()] if number == 1 else 1)
         assert type(buffer).__name__ == "TritonTemplateBuffer"
         own = buffer.annotations["ktc"].params.to_kwargs()
         assert {name: own[name] for name in TILE} == TILE

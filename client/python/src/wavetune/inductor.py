@@ -30,7 +30,7 @@ from wavetune.triton_decider import check_table, check_triton, shared_client
 __all__ = ["TESTED", "install", "uninstall"]
 
 # Versions of torch whose private interface this was tried with.
-TESTED = ("2.11",)
+TESTED = ("2.11", "2.14")
 
 # Operation to the name of the template that is a plain tiled product; others (persistent, split) have other loops than
 # the table's kernel.
@@ -79,16 +79,20 @@ def uninstall() -> None:
     """Lets Inductor choose by itself again, in this thread and in those that compile for the first time."""
     from torch._inductor import config
     from torch._inductor.choices import InductorChoices
+    from torch._inductor.select_algorithm import get_algorithm_selector_cache
     from torch._inductor.virtualized import V
 
     if isinstance(config.inductor_choices_class, Factory):
         config.inductor_choices_class = None
         V.set_choices_handler(InductorChoices())
+        filters = get_algorithm_selector_cache().preprocessing_fns
+        filters[:] = [own for own in filters if own is not _keep_decided]
 
 
 class Factory:
     """Makes the handler in each thread that compiles. As a value of Inductor's configuration it is a part of its cache's
-    key: it is written as what it decides with, and in another process it makes Inductor's own choices.
+    key: it is written as what it decides with (torch 2.11 writes the factory, 2.14 the uuid() of what it makes), and in
+    another process it makes Inductor's own choices.
     """
 
     def __init__(self, uuid: str, handler: Optional[Any] = None) -> None:
@@ -98,7 +102,9 @@ class Factory:
     def __call__(self) -> Any:
         from torch._inductor.choices import InductorChoices
 
-        return InductorChoices() if self._handler is None else self._handler
+        if self._handler is not None:
+            return self._handler
+        return type("ChoicesOfAnotherProcess", (InductorChoices,), {"uuid": lambda choices: self._uuid})()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Factory, (self._uuid,))
@@ -143,10 +149,30 @@ def _check_kernel(tuner: wavetune.Tuner) -> None:
 
 def _put(handler: Any) -> None:
     from torch._inductor import config
+    from torch._inductor.select_algorithm import get_algorithm_selector_cache
     from torch._inductor.virtualized import V
 
+    filters = get_algorithm_selector_cache().preprocessing_fns
+    if _keep_decided not in filters:
+        filters.append(_keep_decided)
     config.inductor_choices_class = Factory(handler.uuid(), handler)
     V.set_choices_handler(handler)  # This thread may have one already.
+
+
+def _keep_decided(choices: list[Any]) -> list[Any]:
+    """Returns what is left of all choices for one product where the table decides one of them.
+
+    torch 2.14 asks for those of addmm in three calls, so that the library's are there beside the decided one.
+    """
+    own = [(choice, getattr(choice, "annotations", {}).get("ktc")) for choice in choices]
+    handler = next((ktc.decided_by for _, ktc in own if hasattr(ktc, "decided_by")), None)
+    if handler is None:
+        return choices
+    return [
+        choice
+        for choice, ktc in own
+        if hasattr(ktc, "decided_by") or handler.keep_extern and ktc is not None and ktc.template.uid.startswith("aten::")
+    ]
 
 
 def tile_for(tuner: wavetune.Tuner, m: int, n: int, k: int) -> Optional[dict[str, int]]:
@@ -186,8 +212,7 @@ def _measured(tuner: wavetune.Tuner) -> Optional[str]:
 def _handler_class() -> type[Any]:
     """Returns the subclass of Inductor's choices: made late, as torch is imported late."""
     from torch._inductor.choices import InductorChoices
-    from torch._inductor.kernel_template_choice import KernelTemplateChoice
-    from torch._inductor.template_heuristics.params import DictKernelTemplateParams
+    from torch._inductor.kernel_template_choice import DictKernelTemplateParams, KernelTemplateChoice
 
     class WaveTuneChoices(InductorChoices):
         """Inductor's choices, with a table's for products."""
@@ -262,13 +287,15 @@ def _handler_class() -> type[Any]:
                 return None
             parameters = {**base.params.to_kwargs(), **tile}
             parameters["EVEN_K"] = _divides(kernel_inputs.mnk_symbolic()[2], tile["BLOCK_K"])
-            return KernelTemplateChoice(
+            choice = KernelTemplateChoice(
                 template=base.template,
                 params=DictKernelTemplateParams(parameters),
                 extra_kwargs=base.extra_kwargs,
                 layout=base.layout,
                 inputs=base.inputs,
             )
+            choice.decided_by = self
+            return choice
 
         def _say(self, what: str) -> None:
             if self.reason is None:
