@@ -525,7 +525,7 @@ def measure(engine: Any, layer: Layer, policies: dict[str, Choice], choices: lis
             graphs[choice] = graph
     if not first:
         raise RuntimeError(f"nothing ran: {next(iter(failed.values()), 'there is nothing to run')}")
-    order = sorted(first, key=first.__getitem__)
+    order = sorted(graphs, key=first.__getitem__)
     finalists = list(dict.fromkeys([*order[:FINALISTS], *(own for own in policies.values() if own in first)]))
     times_of = collections.defaultdict(list)
     for turn in range(ROUNDS):
