@@ -78,8 +78,7 @@ TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
       {"resolve"},
       {"explain"},
       {"bench"},
-      {"evaluate"},
-      {"export"}};
+      {"evaluate"}};
   for (std::vector<std::string> command : commands) {
     command.push_back("--help");
     EXPECT_EQ(Run(command), kExitOk);

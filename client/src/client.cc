@@ -162,10 +162,11 @@ class Client::Impl {
 
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  TunerOptions options);
-  absl::StatusOr<std::vector<KernelArgument>> GetArguments(
-      const std::string& kernel) const {
-    return finder_.FindArguments(kernel);
+  absl::StatusOr<KernelSpec> GetSpec(const std::string& kernel) const {
+    return finder_.FindSpec(kernel);
   }
+  absl::StatusOr<OfferedTable> FindTable(const std::string& kernel,
+                                         TunerOptions options) const;
   absl::StatusOr<TableSet> GetTableSet() const;
   absl::StatusOr<std::string> PublishTableSet();
   absl::Status StageTableSet(const std::string& digest);
@@ -364,6 +365,16 @@ absl::StatusOr<KernelDefaults> Client::Impl::FindDefaultsOnly(
   const absl::StatusOr<OfferedTable> withdrawn =
       finder_.FindWithdrawn(kernel, options);
   return withdrawn.ok() ? defaults_of(*withdrawn) : fetched;
+}
+
+absl::StatusOr<OfferedTable> Client::Impl::FindTable(
+    const std::string& kernel, TunerOptions options) const {
+  RETURN_IF_ERROR(ApplyPin(kernel, &options));
+  std::optional<KernelSpec> manifest;
+  if (!options.manifest.empty()) {
+    ASSIGN_OR_RETURN(manifest, SpecOfManifest(options.manifest, kernel));
+  }
+  return FindLegal(kernel, options, manifest ? &*manifest : nullptr);
 }
 
 Tuner Client::Impl::MakeTuner(TunerIdentity identity,
@@ -601,7 +612,20 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
 
 absl::StatusOr<std::vector<KernelArgument>> Client::GetArguments(
     const std::string& kernel) const {
-  return impl_->GetArguments(kernel);
+  ASSIGN_OR_RETURN(const KernelSpec spec, impl_->GetSpec(kernel));
+  return ArgumentsOf(spec);
+}
+
+absl::StatusOr<std::shared_ptr<const KernelSpec>> Client::GetSpec(
+    const std::string& kernel) const {
+  ASSIGN_OR_RETURN(KernelSpec spec, impl_->GetSpec(kernel));
+  return std::make_shared<const KernelSpec>(std::move(spec));
+}
+
+absl::StatusOr<std::shared_ptr<const OfferedTable>> Client::FindTable(
+    const std::string& kernel, const TunerOptions& options) const {
+  ASSIGN_OR_RETURN(OfferedTable table, impl_->FindTable(kernel, options));
+  return std::make_shared<const OfferedTable>(std::move(table));
 }
 
 int Client::StepBoundary() { return impl_->StepBoundary(); }

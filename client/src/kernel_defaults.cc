@@ -81,9 +81,7 @@ absl::StatusOr<KernelSpec> SpecOfManifest(const std::string& path,
   return KernelSpecFromProto(spec);
 }
 
-absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(
-    const v1::KernelSpec& kernel) {
-  ASSIGN_OR_RETURN(const KernelSpec spec, KernelSpecFromProto(kernel));
+std::vector<KernelArgument> ArgumentsOf(const KernelSpec& spec) {
   std::vector<KernelArgument> arguments;
   for (const Argument& argument : spec.arguments) {
     arguments.push_back(
@@ -92,12 +90,6 @@ absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(
          .type = absl::AsciiStrToLower(ManifestTypeName(argument.type))});
   }
   return arguments;
-}
-
-absl::StatusOr<std::vector<KernelArgument>> ArgumentsOfManifest(
-    const std::string& path, const std::string& kernel) {
-  ASSIGN_OR_RETURN(const v1::KernelSpec spec, ReadManifest(path, kernel));
-  return ArgumentsOf(spec);
 }
 
 }  // namespace wavetune

@@ -48,11 +48,8 @@ absl::StatusOr<KernelDefaults> DefaultsOf(const Table& table,
 absl::StatusOr<KernelSpec> SpecOfManifest(const std::string& path,
                                           const std::string& kernel);
 
-// Return the kernel's arguments, in order. Errors: INVALID_ARGUMENT as above.
-absl::StatusOr<std::vector<KernelArgument>> ArgumentsOf(
-    const v1::KernelSpec& kernel);
-absl::StatusOr<std::vector<KernelArgument>> ArgumentsOfManifest(
-    const std::string& path, const std::string& kernel);
+// Returns the kernel's arguments, in order. Cannot fail.
+std::vector<KernelArgument> ArgumentsOf(const KernelSpec& spec);
 
 }  // namespace wavetune
 

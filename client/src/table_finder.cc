@@ -13,6 +13,8 @@
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "client/src/verified_table.h"
+#include "formats/kernel_folder.h"
+#include "formats/kernel_spec.h"
 #include "formats/types.h"
 #include "model/kernel/key_difference.h"
 
@@ -38,6 +40,7 @@ absl::StatusOr<OfferedTable> Offer(const FetchedTable& fetched,
                       .stale = fetched.info.stale(),
                       .stale_reason = fetched.info.stale_reason(),
                       .compiler = fetched.info.compiler(),
+                      .device_label = fetched.info.device_label(),
                       .carried_to = fetched.info.carried_to(),
                       .default_faults = {fetched.info.default_faults().begin(),
                                          fetched.info.default_faults().end()}};
@@ -432,11 +435,17 @@ absl::StatusOr<KernelDefaults> TableFinder::FetchDefaults(
                     })));
 }
 
-absl::StatusOr<std::vector<KernelArgument>> TableFinder::FindArguments(
+absl::StatusOr<KernelSpec> TableFinder::FindSpec(
     const std::string& kernel) const {
-  absl::Status why = absl::NotFoundError(
-      absl::StrCat("nobody says which arguments kernel \"", kernel,
-                   "\" was measured with: give the folder with its manifest"));
+  std::error_code error;
+  if (std::filesystem::is_directory(kernel, error) ||
+      kernel.find('/') != std::string::npos) {
+    ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(kernel));
+    return std::move(folder.spec);
+  }
+  absl::Status why =
+      absl::NotFoundError(absl::StrCat("nobody has the manifest of kernel \"",
+                                       kernel, "\": give the kernel's folder"));
   if (!daemons_.empty()) {
     absl::StatusOr<v1::ListKernelsResponse> response =
         daemons_[0]->ListKernels();
@@ -446,19 +455,18 @@ absl::StatusOr<std::vector<KernelArgument>> TableFinder::FindArguments(
     }
     for (const v1::KernelStatus& status : response->kernels()) {
       if (status.spec().name() == kernel && status.problem().empty())
-        return ArgumentsOf(status.spec());
+        return KernelSpecFromProto(status.spec());
     }
   }
   if (files_->path().empty()) return why;
   // As shipped tables lie: KERNEL/tables/H100.table.
   const std::filesystem::path path(files_->path());
-  std::error_code error;
   const std::filesystem::path tables =
       std::filesystem::is_directory(path, error) ? path : path.parent_path();
-  const absl::StatusOr<std::vector<KernelArgument>> beside =
-      ArgumentsOfManifest((tables / ".." / "manifest.textproto").string(),
-                          kernel);
-  return absl::IsNotFound(beside.status()) ? why : beside;
+  absl::StatusOr<KernelSpec> beside =
+      SpecOfManifest((tables / ".." / "manifest.textproto").string(), kernel);
+  if (absl::IsNotFound(beside.status())) return why;
+  return beside;
 }
 
 absl::StatusOr<TableSet> TableFinder::FindSet(const std::string& digest) const {

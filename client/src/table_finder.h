@@ -78,9 +78,8 @@ class TableFinder {
   absl::StatusOr<KernelDefaults> FetchDefaults(
       const std::string& kernel, const TunerOptions& options) const;
 
-  // Returns what Client::GetArguments does. Errors: as there.
-  absl::StatusOr<std::vector<KernelArgument>> FindArguments(
-      const std::string& kernel) const;
+  // Returns what Client::GetSpec does. Errors: as there.
+  absl::StatusOr<KernelSpec> FindSpec(const std::string& kernel) const;
 
   // Returns a table set from the cache, else from any daemon; then it is
   // cached. Errors: NOT_FOUND, saying who was asked.

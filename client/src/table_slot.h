@@ -59,6 +59,8 @@ struct OfferedTable {
   std::string stale_reason = "";  // What differs; may be empty.
   // That it was measured with; empty where nobody says, as of a table file.
   std::string compiler = "";
+  // Of the device that was profiled; empty where nobody says.
+  std::string device_label = "";
   // Environment that it was found to hold in beside its own; may be empty.
   std::string carried_to = "";
   // Why its default does not work on the device, by specialisation, as whoever

@@ -5,9 +5,9 @@
 
 build_wheel.sh calls it after auditwheel, which copies shared libraries of the system into the wheel and leaves their
 licences behind. Those are found as Debian keeps them: each library belongs to a package, whose copyright file is
-/usr/share/doc/PACKAGE/copyright and may refer to texts in /usr/share/common-licenses. nanobind, and robin_map inside of
-it, are compiled into the extension; SITE_PACKAGES is where the build had them from. Fails where the licence of something
-is not found: a wheel without it must not be passed on.
+/usr/share/doc/PACKAGE/copyright and may refer to texts in /usr/share/common-licenses. So are those of headers that are
+compiled in. nanobind, and robin_map inside of it, are compiled into the extension, too; SITE_PACKAGES is where the build
+had them from. Fails where the licence of something is not found: a wheel without it must not be passed on.
 """
 
 import argparse
@@ -22,6 +22,8 @@ from pathlib import Path
 
 DOCUMENTS = Path("/usr/share/doc")
 COMMON = Path("/usr/share/common-licenses")
+# Packages of headers that are compiled into the extension.
+HEADERS = ("nlohmann-json3-dev",)
 
 
 class Missing(Exception):
@@ -45,7 +47,7 @@ def package_of(library):
 def package_licenses(libraries):
     """Returns texts by their names in dist-info/licenses: of the packages, and of what these refer to."""
     texts = {}
-    for package in sorted({package_of(library) for library in libraries}):
+    for package in sorted({*HEADERS, *map(package_of, libraries)}):
         copyright_file = DOCUMENTS / package / "copyright"
         if not copyright_file.exists():
             raise Missing(f"package {package} has no {copyright_file}")

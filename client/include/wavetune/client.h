@@ -42,6 +42,9 @@
 
 namespace wavetune {
 
+struct KernelSpec;
+struct OfferedTable;
+
 class Client {
  public:
   // Never fails for a daemon that is down, hangs or is slow. Errors:
@@ -76,11 +79,24 @@ class Client {
 
   // Returns the arguments that a kernel is launched with where it is measured,
   // in order: as the node's daemon has its manifest, or else the folder that a
-  // table file lies in, KERNEL/tables/. What launches another function with the
-  // kernel's decisions compares its own with them.
-  // Errors: NOT_FOUND where nobody says; UNAVAILABLE. Cost: an RPC.
+  // table file lies in, KERNEL/tables/. `kernel` may also be the kernel's
+  // folder. What launches another function with the kernel's decisions compares
+  // its own with them.
+  // Errors: NOT_FOUND where nobody says; UNAVAILABLE; INVALID_ARGUMENT for a
+  // manifest that is not valid. Cost: an RPC.
   absl::StatusOr<std::vector<KernelArgument>> GetArguments(
       const std::string& kernel) const;
+
+  // For what is built from this tree: the manifest that GetArguments reads
+  // (model/kernel/kernel_spec.h), and the table that a tuner with these options
+  // would begin with, with what its server says of it
+  // (client/src/table_slot.h). Errors: as GetArguments; as GetTuner, but
+  // NOT_FOUND or UNAVAILABLE where there is no table, FAILED_PRECONDITION for
+  // one that was withdrawn, DATA_LOSS for one that the manifest does not allow.
+  absl::StatusOr<std::shared_ptr<const KernelSpec>> GetSpec(
+      const std::string& kernel) const;
+  absl::StatusOr<std::shared_ptr<const OfferedTable>> FindTable(
+      const std::string& kernel, const TunerOptions& options) const;
 
   // Calls StepBoundary of every tuner of this client that is still in use.
   // Returns how many tables took over. No RPC.

@@ -5,7 +5,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "client/python/native/interpreter_exit.h"
+#include "client/python/native/kernel_records.h"
 #include "client/python/native/status_exception.h"
+#include "client/src/table_slot.h"
 #include "model/kernel/kernel_spec.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -68,6 +70,33 @@ BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
   return tuner.release();
 }
 
+nb::object GetKernel(const BoundClient& self, const std::string& kernel) {
+  const auto spec = Ask([&] { return self.client().GetSpec(kernel); });
+  return KernelRecord(*spec,
+                      Ask([&] { return self.client().GetArguments(kernel); }));
+}
+
+nb::object FindTable(const BoundClient& self, const std::string& kernel,
+                     const Text& device, const Text& fingerprint,
+                     const Text& digest, const Text& manifest) {
+  const auto found = Ask([&] {
+    return self.client().FindTable(kernel,
+                                   {.device = device.value_or(""),
+                                    .fingerprint = fingerprint.value_or(""),
+                                    .digest = digest.value_or(""),
+                                    .manifest = manifest.value_or("")});
+  });
+  const Table& table = found->table->table();
+  std::vector<std::string> specialisations;
+  for (const SubTable& sub : table.sub_tables)
+    specialisations.push_back(sub.specialisation);
+  return Record("Table")(table.kernel, found->table->digest(),
+                         table.fingerprint, table.silicon_key,
+                         table.environment_key, found->device_label,
+                         found->compiler, found->origin, found->stale,
+                         found->stale_reason, ToTuple(specialisations));
+}
+
 nb::dict GetTableSet(const BoundClient& self) {
   const TableSet set = ValueOf(self.client().GetTableSet());
   nb::dict result;
@@ -77,8 +106,7 @@ nb::dict GetTableSet(const BoundClient& self) {
 }
 
 nb::list Events(const BoundClient& self) {
-  const nb::object record =
-      nb::module_::import_("wavetune.records").attr("Event");
+  const nb::object record = Record("Event");
   nb::list result;
   for (const ClientEvent& event : self.client().events()) {
     result.append(record(event.kind, event.time_us, event.kernel, event.digest,
@@ -91,17 +119,6 @@ Text LastProblem(const BoundClient& self) {
   const absl::Status problem = self.client().last_problem();
   if (problem.ok()) return std::nullopt;
   return std::string(problem.message());
-}
-
-// The text of a config.json: as it is given, or what a mapping is in JSON.
-std::string ConfigText(const nb::object& config) {
-  if (nb::isinstance<nb::str>(config)) return nb::cast<std::string>(config);
-  if (nb::isinstance<nb::bytes>(config)) {
-    const auto bytes = nb::cast<nb::bytes>(config);
-    return std::string(bytes.c_str(), bytes.size());
-  }
-  const nb::object json = nb::module_::import_("json");
-  return nb::cast<std::string>(json.attr("dumps")(config));
 }
 
 nb::object AddWorkload(const BoundClient& self, const std::string& name,
@@ -119,9 +136,8 @@ nb::object AddWorkload(const BoundClient& self, const std::string& name,
     problems[kernel.c_str()] = count;
   nb::list notes;
   for (const std::string& note : declared.notes) notes.append(note);
-  return nb::module_::import_("wavetune.records")
-      .attr("DeclaredWorkload")(declared.architecture, declared.unchanged,
-                                problems, nb::tuple(notes));
+  return Record("DeclaredWorkload")(declared.architecture, declared.unchanged,
+                                    problems, nb::tuple(notes));
 }
 
 void AddTableSets(nb::class_<BoundClient>& type) {
@@ -187,14 +203,7 @@ BoundTuner* BoundClient::GetTuner(const std::string& kernel,
 }
 
 nb::tuple BoundClient::GetArguments(const std::string& kernel) const {
-  const std::vector<KernelArgument> arguments =
-      Ask([&] { return client_->GetArguments(kernel); });
-  const nb::object record =
-      nb::module_::import_("wavetune.records").attr("Argument");
-  nb::list result;
-  for (const KernelArgument& argument : arguments)
-    result.append(record(argument.name, argument.role, argument.type));
-  return nb::tuple(result);
+  return ToTuple(Ask([&] { return client_->GetArguments(kernel); }));
 }
 
 void AddClientType(nb::module_& module) {
@@ -214,6 +223,15 @@ void AddClientType(nb::module_& module) {
           "Returns the tuner of a kernel: its table from the daemon, else from "
           "the local cache,\nelse from the table file, else the kernel's "
           "defaults.")
+      .def("kernel", GetKernel, "kernel"_a, kGuard,
+           "Returns what the kernel's manifest says (Kernel), as the node's "
+           "daemon has it, or the\nfolder that a table file lies in. kernel: "
+           "its name, or its folder.")
+      .def("table", FindTable, "kernel"_a, nb::kw_only(),
+           "device"_a = nb::none(), "fingerprint"_a = nb::none(),
+           "digest"_a = nb::none(), "manifest"_a = nb::none(), kGuard,
+           "Returns which table a tuner would begin with, and what is known of "
+           "it (Table).")
       .def("add_workload", AddWorkload, "name"_a, "config"_a, nb::kw_only(),
            "tensor_parallel"_a = 1, "expert_parallel"_a = 1,
            "max_tokens"_a = 16384, kGuard,

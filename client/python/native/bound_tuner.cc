@@ -13,6 +13,7 @@
 #include "client/python/native/bound_client.h"
 #include "client/python/native/decision_object.h"
 #include "client/python/native/interpreter_exit.h"
+#include "client/python/native/kernel_records.h"
 #include "client/python/native/status_exception.h"
 #include "nanobind/stl/string.h"
 
@@ -22,11 +23,6 @@ namespace {
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
-// The class of named tuples of that name in wavetune/records.py.
-nb::object Record(const char* name) {
-  return nb::module_::import_("wavetune.records").attr(name);
-}
-
 nb::object RowRecord(const nb::object& record, const ExplainedGroup& row,
                      const ConfigurationCache& configurations) {
   return record(configurations.MappingOf(row.configuration),
@@ -34,22 +30,6 @@ nb::object RowRecord(const nb::object& record, const ExplainedGroup& row,
                 row.tiles_per_wave, row.latency_us, row.rank_us,
                 row.relative_bound, row.legal, row.chosen, row.extrapolated,
                 row.of_layer, row.kept_default);
-}
-
-nb::tuple Dimensions(const BoundTuner& self) {
-  const nb::object record = Record("Dimension");
-  nb::list result;
-  for (const Dimension& dimension : self.tuner().dimensions()) {
-    result.append(record(dimension.name, dimension.min, dimension.max,
-                         dimension.repeated));
-  }
-  return nb::tuple(result);
-}
-
-nb::tuple Parameters(const BoundTuner& self) {
-  nb::list result;
-  for (const std::string& name : self.tuner().parameters()) result.append(name);
-  return nb::tuple(result);
 }
 
 nb::tuple Configurations(const BoundTuner& self) {
@@ -265,11 +245,20 @@ void AddTunerType(nb::module_& module) {
           "kernel",
           [](const BoundTuner& self) { return self.tuner().kernel(); }, kGuard,
           "Name of the kernel.")
-      .def_prop_ro("dimensions", Dimensions, kGuard,
-                   "The dimensions of a problem, in the order of the manifest.")
-      .def_prop_ro("parameters", Parameters, kGuard,
-                   "Names of the tuning parameters, in the order of the "
-                   "manifest.")
+      .def_prop_ro(
+          "dimensions",
+          [](const BoundTuner& self) {
+            return ToTuple(self.tuner().dimensions());
+          },
+          kGuard, "The dimensions of a problem, in the order of the manifest.")
+      .def_prop_ro(
+          "parameters",
+          [](const BoundTuner& self) {
+            return ToTuple(self.tuner().parameters());
+          },
+          kGuard,
+          "Names of the tuning parameters, in the order of the "
+          "manifest.")
       .def_prop_ro("configurations", Configurations, kGuard,
                    "All configurations that resolve() can answer, the default "
                    "included: what to\ncompile ahead of time.")

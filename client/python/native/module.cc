@@ -4,6 +4,7 @@
 #include "client/python/native/decision_object.h"
 #include "client/python/native/empty_function.h"
 #include "client/python/native/interpreter_exit.h"
+#include "client/python/native/kernel_records.h"
 #include "client/python/native/routing.h"
 #include "nanobind/nanobind.h"
 #include "wavetune/activation.h"
@@ -105,6 +106,7 @@ NB_MODULE(_native, module) {
   wavetune::python::AddDecisionType(module);
   wavetune::python::AddTunerType(module);
   wavetune::python::AddClientType(module);
+  wavetune::python::AddKernelFunctions(module);
   wavetune::python::AddEmptyFunctions(module);
   wavetune::python::AddRouting(module);
 }

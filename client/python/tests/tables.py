@@ -54,11 +54,13 @@ def add_variant_to_cache(folder: Path, name: str, *, silicon: str, compiler: str
     _add(folder, name, payload.replace(SILICON.encode(), silicon.encode()), silicon, compiler, device=device)
 
 
-def add_experts_to_cache(folder: Path, compiler: str) -> None:
-    """As add_to_cache, of the golden table of experts, as if it were measured with a compiler."""
+def add_experts_to_cache(folder: Path, compiler: str, more: bytes = b"") -> None:
+    """As add_to_cache, of the golden table of experts, as if it were measured with a compiler. more: fields of its
+    TableInfo, as text_field() makes them."""
     silicon = "backend=cuda;arch=sm_90;mp=132;memory_mib=143771;partition="
     environment = "driver=580.0;runtime=13.0;power_w=700"
-    _add(folder, "fused_moe", path("fused_moe").read_bytes(), silicon, compiler, "triton_fused_moe", environment)
+    payload = path("fused_moe").read_bytes()
+    _add(folder, "fused_moe", payload, silicon, compiler, "triton_fused_moe", environment, more=more)
 
 
 def add_variant_with_manifest(folder: Path, name: str, *, silicon: str, arguments: str) -> Path:
@@ -87,6 +89,7 @@ def _add(
     kernel: str = KERNEL,
     environment: str = "driver=1;runtime=1;power_w=700",
     device: str = "",
+    more: bytes = b"",
 ) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = hashlib.sha256(payload).hexdigest()
@@ -94,15 +97,16 @@ def _add(
     # promoted_at_us = 8, device_uuid = 12, compiler = 17.
     info = b"".join(
         [
-            _text(1, kernel),
-            _text(2, fingerprint(name)),
-            _text(3, silicon),
-            _text(4, environment),
-            _text(5, own),
-            _number(7, len(payload)),
-            _number(8, 1),
-            _text(12, device or f"device of {name}"),
-            _text(17, compiler),
+            text_field(1, kernel),
+            text_field(2, fingerprint(name)),
+            text_field(3, silicon),
+            text_field(4, environment),
+            text_field(5, own),
+            number_field(7, len(payload)),
+            number_field(8, 1),
+            text_field(12, device or f"device of {name}"),
+            text_field(17, compiler),
+            more,
         ]
     )
     (folder / f"{own}.table").write_bytes(payload)
@@ -136,10 +140,10 @@ def _varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-def _number(field: int, value: int) -> bytes:
+def number_field(field: int, value: int) -> bytes:
     return _varint(field << 3) + _varint(value)
 
 
-def _text(field: int, value: str) -> bytes:
+def text_field(field: int, value: str) -> bytes:
     data = value.encode()
     return _varint(field << 3 | 2) + _varint(len(data)) + data

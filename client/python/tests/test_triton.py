@@ -497,7 +497,7 @@ def test_a_tuner_says_what_its_kernel_is_measured_with(tmp_path, client):
         wavetune.Argument("y", "output", "bfloat16"),
         wavetune.Argument("m", "scalar", "int32"),
     )
-    with pytest.raises(wavetune.NotFoundError, match="which arguments kernel"):
+    with pytest.raises(wavetune.NotFoundError, match="has the manifest of kernel"):
         client.tuner(tables.KERNEL).arguments
 
 

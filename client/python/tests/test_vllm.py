@@ -3,19 +3,19 @@
 import importlib
 import importlib.metadata
 import logging
-import os
 import runpy
 import shutil
-import subprocess
 import sys
 import types
 from pathlib import Path
 
+import expert_kernel
 import fake_vllm
 import pytest
 import tables
 
 import wavetune
+import wavetune.export
 import wavetune.triton_decider
 import wavetune.vllm
 
@@ -94,7 +94,7 @@ def test_a_table_of_experts_of_another_type_is_not_used(engine, tmp_path, tuner,
     (kernel / "tables").mkdir(parents=True)
     shutil.copy(tables.path("fused_moe"), kernel / "tables" / "h200.table")
     arguments = f'arguments: "in w[n, k] {type_of_weights}, out y[n, k] bfloat16, top_k int32"'
-    (kernel / "manifest.textproto").write_text(MANIFEST.replace('arguments: "top_k int32"', arguments))
+    expert_kernel.write(kernel, arguments=('arguments: "top_k int32"', arguments))
     own = wavetune.connect(mode="offline", cache_dir=None, table_file=kernel / "tables")
     assert wavetune.vllm.install(own)
     if type_of_weights == "bfloat16":
@@ -349,48 +349,13 @@ def test_the_entry_point_is_the_plugin():
     assert entry.load() is wavetune.vllm.register
 
 
-MANIFEST = """
-name: "triton_fused_moe"
-dimensions { name: "tokens" repeated: true }
-dimensions { name: "n" }
-dimensions { name: "k" }
-dimensions { name: "top_k" max: 64 }
-specialisations { name: "gate_up" }
-specialisations { name: "down" }
-parameters: "BLOCK_SIZE_M in {16, 32, 64, 128} default 64"
-parameters: "BLOCK_SIZE_N in {32, 64, 128, 256} default 64"
-parameters: "BLOCK_SIZE_K in {32, 64, 128} default 32"
-parameters: "GROUP_SIZE_M in {1, 8, 16} default 8"
-parameters: "num_warps in {4, 8} default 4"
-parameters: "num_stages in {2, 3, 4} default 3"
-mapping {
-  tiles: "sum_over(tokens, ceil_div(tokens, BLOCK_SIZE_M)) * ceil_div(n, BLOCK_SIZE_N)"
-  iterations_per_tile: "ceil_div(k, BLOCK_SIZE_K)"
-  rows: "ceil_div(tokens, BLOCK_SIZE_M)"
-}
-serves { moe { engines: "vllm" } }
-implementations { backend: "replay" }
-arguments: "top_k int32"
-representative_problems: "tokens = [16, 16], n = 1024, k = 1024, top_k = 2"
-"""
-
-
-def export(folder, *arguments):
-    """Runs `wavetune export` on a folder of the kernel and the golden table."""
-    (folder / "kernel").mkdir()
-    (folder / "kernel" / "manifest.textproto").write_text(MANIFEST)
-    command = [Path(os.environ["WAVETUNE_BIN_DIR"]) / "wavetune", "export", folder / "kernel"]
-    command += ["--table", tables.path("fused_moe"), *arguments]
-    return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout
-
-
-@pytest.mark.skipif("WAVETUNE_BIN_DIR" not in os.environ, reason="needs the programs")
 def test_an_exported_file_and_the_plugin_choose_alike_at_every_number_of_tokens(
     tmp_path, monkeypatch, client, warnings
 ):
-    layer = ("--experts", 128, "--top-k", 8, "--hidden", 2048, "--intermediate", 768)
-    name = ("--device-name", "NVIDIA H200", "--out", tmp_path / "configs")
-    export(tmp_path, "--format", "vllm-moe", *layer, *name)
+    layer = "--experts 128 --top-k 8 --hidden 2048 --intermediate 768".split()
+    files = ["--device-name", "NVIDIA H200", "--out", str(tmp_path / "configs")]
+    command = [str(expert_kernel.write(tmp_path / "kernel")), "--table", str(tables.path("fused_moe"))]
+    assert wavetune.export.main([*command, "--format", "vllm-moe", *layer, *files]) == 0
     monkeypatch.setenv("VLLM_TUNED_CONFIG_FOLDER", str(tmp_path / "configs"))
     engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
     read = [engine.choose(tokens) for tokens in range(1, 16385)]
@@ -400,19 +365,3 @@ def test_an_exported_file_and_the_plugin_choose_alike_at_every_number_of_tokens(
         assert [engine.choose(tokens) for tokens in range(1, 16385)] == read
     finally:
         wavetune.vllm.uninstall()
-
-
-@pytest.mark.skipif("WAVETUNE_BIN_DIR" not in os.environ, reason="needs the programs")
-def test_a_list_for_autotune_is_python(tmp_path):
-    class Config:
-        def __init__(self, kwargs, **options):
-            self.all = {**kwargs, **options}
-
-    text = export(tmp_path, "--format", "triton-autotune").replace("import triton\n", "")
-    names = {"triton": type("triton", (), {"Config": Config})}
-    exec(text, names)
-    assert names["KERNEL"] == "triton_fused_moe"
-    assert names["CONFIGS"][0] is names["DEFAULT"]
-    assert names["DEFAULT"].all["num_stages"] == 3
-    assert {frozenset(config.all) for config in names["CONFIGS"]} == {frozenset(wavetune.vllm._PARAMETERS)}
-    assert len({str(config.all) for config in names["CONFIGS"]}) == len(names["CONFIGS"]) == 33

@@ -48,6 +48,7 @@ def test_each_bundled_library_brings_its_licence_and_the_texts_that_this_names(t
     assert b"Google" in texts[f"{licenses}/third_party/libprotobuf32.txt"]
     assert b"Apache-2.0" in texts[f"{licenses}/third_party/libgrpc++1.51.txt"]
     assert b"Apache License" in texts[f"{licenses}/third_party/common-licenses/Apache-2.0"]
+    assert b"Lohmann" in texts[f"{licenses}/third_party/nlohmann-json3-dev.txt"]
     assert b"Wenzel Jakob" in texts[f"{licenses}/third_party/nanobind.txt"]
     assert texts[f"{licenses}/third_party/robin_map.txt"].startswith(b"/**\n * MIT License")
     assert [name for name, *_ in record] == list(texts)

@@ -1,7 +1,17 @@
 import enum
 from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
-from wavetune.records import Argument, DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import (
+    Argument,
+    DeclaredWorkload,
+    Dimension,
+    Event,
+    ExpertLayer,
+    ExplainedGroup,
+    Kernel,
+    StagedTable,
+    Table,
+)
 
 class _IntegerArray(Protocol):
     """An array of integers, as of numpy."""
@@ -235,6 +245,24 @@ class Client:
         fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
         """
 
+    def kernel(self, kernel: str) -> Kernel:
+        """Returns what the kernel's manifest says, as the node's daemon has it, or the folder that a table file lies
+        in, KERNEL/tables/. kernel: its name, or its folder. Raises NotFoundError where nobody says, UnavailableError,
+        InvalidArgumentError for a manifest that is not valid."""
+    def table(
+        self,
+        kernel: str,
+        *,
+        device: Optional[str] = None,
+        fingerprint: Optional[str] = None,
+        digest: Optional[str] = None,
+        manifest: Optional[str] = None,
+    ) -> Table:
+        """Returns which table a tuner with these options would begin with, and what is known of it.
+
+        Raises what tuner() does, and NotFoundError or UnavailableError where there is no table,
+        FailedPreconditionError for one that was withdrawn, DataLossError for one that the manifest does not allow.
+        """
     def add_workload(
         self,
         name: str,
@@ -309,6 +337,19 @@ class ExpectedRouting:
 def engine_rule(engine: str, tokens: int, experts: int) -> dict[str, int]:
     """Returns what the engine ("vllm", "sglang") launches bf16 experts with where it has no file for the layer, by
     parameter; `experts` are those of this device."""
+
+def expert_layers(
+    config: Union[str, bytes, Mapping[str, Any], None] = None,
+    *,
+    experts: int = 0,
+    top_k: int = 0,
+    hidden: int = 0,
+    intermediate: int = 0,
+    tensor_parallel: int = 1,
+    expert_parallel: int = 1,
+) -> tuple[ExpertLayer, ...]:
+    """Returns the different expert layers of a model on one device: from its config.json, or from the numbers of one
+    layer; () for a model without experts. Raises InvalidArgumentError for what makes no sense, with what to do."""
 
 def empty(**dimensions: Any) -> None: ...
 def empty_typed(*, m: int, n: int, k: int) -> None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
 
 if TYPE_CHECKING:
     from wavetune._native import Decision, EventKind, Origin
@@ -15,6 +15,64 @@ class Dimension(NamedTuple):
     min: int  # Smaller and larger extents are answered with the default.
     max: int
     repeated: bool  # Takes a sequence of extents (tokens per expert).
+
+
+class Argument(NamedTuple):
+    """An argument that a kernel is measured with: Tuner.arguments."""
+
+    name: str
+    role: str  # "input", "output", "in-out buffer", "workspace", "scalar"
+    type: str  # Of an element: "bfloat16", "float32", "int32", "int64"
+
+
+class ServedExperts(NamedTuple):
+    """Which of a kernel's names are an expert layer's: Kernel.experts."""
+
+    tokens: str  # Dimensions; tokens is repeated: those of each local expert.
+    n: str
+    k: str
+    top_k: Optional[str]
+    gate_up: str  # Specialisations.
+    down: str
+    engines: tuple[str, ...]  # That launch this very kernel.
+
+
+class Kernel(NamedTuple):
+    """What a manifest says: Client.kernel()."""
+
+    name: str
+    dimensions: tuple[Dimension, ...]
+    parameters: tuple[str, ...]
+    specialisations: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    experts: Optional[ServedExperts]  # None: it computes no expert layers, or does not say so.
+
+
+class Table(NamedTuple):
+    """Which table decides, and what is known of it: Client.table()."""
+
+    kernel: str
+    digest: str
+    fingerprint: str
+    silicon_key: str
+    environment_key: str
+    device: str  # The label of the device that was profiled; empty where nobody says, as of a table file.
+    compiler: str  # As device.
+    origin: Origin
+    stale: bool
+    stale_reason: str
+    specialisations: tuple[str, ...]
+
+
+class ExpertLayer(NamedTuple):
+    """An expert layer as an engine launches it on one device."""
+
+    experts: int  # Of the model,
+    local_experts: int  # of them on a device.
+    top_k: int
+    hidden: int
+    intermediate: int  # On a device.
+    gated: bool  # gate_up makes twice as many columns.
 
 
 class ExplainedGroup(NamedTuple):
@@ -63,14 +121,6 @@ class Event(NamedTuple):
     digest: str  # May be empty.
     reason: str  # Of EventKind.REFUSED, DISCONNECTED, STALE and CACHE_PROBLEM; else empty.
     number: int  # From 1, in order: where numbers are missing, older events were forgotten.
-
-
-class Argument(NamedTuple):
-    """An argument that a kernel is measured with: Tuner.arguments."""
-
-    name: str
-    role: str  # "input", "output", "in-out buffer", "workspace", "scalar"
-    type: str  # Of an element: "bfloat16", "float32", "int32", "int64"
 
 
 def restored_decision(*state: Any) -> Decision:

@@ -1,0 +1,571 @@
+"""wavetune export, read by readers that do what the engines' do: docs/engines.md has their rules."""
+
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import expert_kernel
+import pytest
+import tables
+
+import wavetune
+from wavetune import engine_files, experts, export
+from wavetune.engine_files import FileKey
+
+MOST = 16384
+QWEN3 = ["--experts", "128", "--top-k", "8", "--hidden", "2048", "--intermediate", "768"]
+VLLM_NAME = "E=128,N=768,device_name=NVIDIA_H200.json"
+SGLANG_FOLDER = "configs/triton_3_6_0"
+
+
+class Reader:
+    """A file as an engine reads it: every key goes through int(), and the entry whose count is nearest is taken, of two
+    the one that stands first."""
+
+    def __init__(self, path):
+        self.entries = {int(key): value for key, value in json.loads(Path(path).read_text()).items()}
+
+    def at(self, tokens):
+        return self.entries[min(self.entries, key=lambda count: abs(count - tokens))]
+
+
+class Exporter:
+    """Runs the command on a kernel's folder and a table that a cache has, as if a daemon had sent it."""
+
+    def __init__(self, folder, monkeypatch, capsys):
+        self.folder = folder
+        self.out = folder / "out"
+        self.kernel = expert_kernel.write(folder / "kernel")
+        self._capsys = capsys
+        monkeypatch.setenv("WAVETUNE_ENDPOINT", f"unix:{folder}/nobody.sock")
+        monkeypatch.setenv("WAVETUNE_CACHE_DIR", str(folder / "cache"))
+        self.serve()
+
+    def serve(self, device="NVIDIA H200", compiler="", more=b""):
+        shutil.rmtree(self.folder / "cache", ignore_errors=True)
+        more += tables.text_field(11, device)
+        tables.add_experts_to_cache(self.folder / "cache", compiler, more)
+
+    def run(self, *arguments):
+        """Returns the exit code; what was said is in `said`, what was printed in `printed`."""
+        try:
+            code = export.main([str(argument) for argument in arguments])
+        except SystemExit as error:
+            code = error.code
+        self.printed, self.said = self._capsys.readouterr()
+        return code
+
+    def export(self, engine, *more, layer=QWEN3):
+        arguments = [self.kernel, "--format", f"{engine}-moe", *layer, "--out", self.out]
+        if engine == "sglang":
+            arguments += ["--triton-version", "3.6.0"]
+        return self.run(*arguments, *more)
+
+    def read(self, name=VLLM_NAME):
+        return Reader(self.out / name)
+
+
+@pytest.fixture
+def exporter(tmp_path, monkeypatch, capsys):
+    return Exporter(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def tuner(tmp_path_factory):
+    client = wavetune.connect(mode="offline", cache_dir=None, table_file=tables.path("fused_moe"))
+    return client.tuner("triton_fused_moe", specialisation="gate_up")
+
+
+def decided(tuner, tokens, shared=None, layer=expert_kernel.LAYERS["qwen3-30b-a3b"]):
+    """What the table decides, as the engine's file would have it: for gate_up and down."""
+    count, top_k, hidden, intermediate = layer
+    slots = experts.balanced_slots(tokens, top_k, count, count)
+    problems = [
+        ("gate_up", dict(tokens=slots, n=2 * intermediate, k=hidden, top_k=top_k)),
+        ("down", dict(tokens=slots, n=hidden, k=intermediate, top_k=top_k)),
+    ]
+    return [dict(decision.configuration) for decision in tuner.resolve_together(problems, shared=shared)]
+
+
+def test_vllm_decides_as_the_table_at_every_number_of_tokens(exporter, tuner):
+    assert exporter.export("vllm") == 0, exporter.said
+    reader = exporter.read()
+    different = set()
+    for tokens in range(1, MOST + 1):
+        expected = decided(tuner, tokens)[0]
+        assert reader.at(tokens) == expected, tokens
+        different.add(str(expected))
+    assert len(different) > 3, "too few for the test to show much"
+    assert reader.at(3 * MOST) == reader.at(MOST)
+    assert list(reader.entries) == sorted(reader.entries)
+    assert list(reader.entries)[63] == 64
+    assert set(reader.at(1)) == set(experts.PARAMETERS)
+
+
+def test_sglang_decides_both_products_as_the_table(exporter, tuner):
+    assert exporter.export("sglang", "--down-file") == 0, exporter.said
+    up = exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}")
+    down = exporter.read(f"{SGLANG_FOLDER}/E=128,N=768,device_name=NVIDIA_H200_down.json")
+    unlike = 0
+    for tokens in range(1, MOST + 1, 3):
+        first, second = decided(tuner, tokens, shared=["BLOCK_SIZE_M"])
+        assert up.at(tokens) == first, tokens
+        # SGLang overwrites it; older versions stop where it differs.
+        assert down.at(tokens)["BLOCK_SIZE_M"] == first["BLOCK_SIZE_M"], tokens
+        assert down.at(tokens) == second, tokens
+        unlike += first != second
+    assert unlike > 1000 / 3
+
+
+def test_without_a_down_file_sglang_has_one_configuration_for_both(exporter, tuner):
+    assert exporter.export("sglang") == 0, exporter.said
+    reader = exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}")
+    for tokens in range(1, MOST + 1, 7):
+        assert reader.at(tokens) == decided(tuner, tokens)[0], tokens
+
+
+def test_reads_the_layers_of_a_model(exporter, tuner):
+    model = tables.ROOT / "tests/data/models/qwen3-30b-a3b.json"
+    code = exporter.run(
+        exporter.kernel, "--format", "vllm-moe", "--config", model, "--tp", 2, "--out", exporter.out, "--json"
+    )
+    assert code == 0, exporter.said
+    printed = json.loads(exporter.printed)
+    assert printed["digest"] == tuner.digest
+    (file,) = printed["files"]
+    assert file["path"] == str(exporter.out / "E=128,N=384,device_name=NVIDIA_H200.json")
+    assert file["entries"] >= 65
+
+
+def test_experts_that_are_spread_have_their_share_of_the_slots(exporter):
+    assert exporter.export("vllm", "--ep", 4) == 0, exporter.said
+    spread = exporter.read("E=32,N=768,device_name=NVIDIA_H200.json")
+    # The 32 experts here have what 32 of 128 have.
+    assert experts.balanced_slots(4096, 8, 128, 32) == [256] * 32
+    assert max(spread.entries) == MOST
+
+
+def test_a_kernel_that_the_engine_does_not_launch_is_refused_with_reasons(exporter):
+    only_sglang = ('engines: "vllm" engines: "sglang"', 'engines: "sglang"')
+    expert_kernel.write(exporter.kernel, engines=only_sglang, parameter=('"GROUP_SIZE_M in', '"SPLIT_K_OF_M in'))
+    path = exporter.folder / "moe.table"
+    path.write_bytes(tables.path("fused_moe").read_bytes().replace(b"GROUP_SIZE_M", b"SPLIT_K_OF_M"))
+    assert exporter.export("vllm", "--table", path, "--device-name", "NVIDIA H200") == 1
+    assert 'engines: "vllm"' in exporter.said
+    assert "no parameter GROUP_SIZE_M" in exporter.said
+    assert "the parameter SPLIT_K_OF_M, which vllm's kernel does not take" in exporter.said
+    assert "--format json" in exporter.said
+    assert not exporter.out.exists()
+
+
+def test_a_kernel_that_computes_no_experts_is_refused(exporter):
+    expert_kernel.write(exporter.kernel, serves=(expert_kernel.SERVES, ""))
+    assert exporter.export("sglang") == 1
+    assert "serves { moe { ... } }" in exporter.said
+
+
+def beside(exporter, **changes):
+    """Puts the table below the kernel's folder, as those that are shipped lie, and names the kernel."""
+    expert_kernel.write(exporter.kernel, **changes)
+    (exporter.kernel / "tables").mkdir(exist_ok=True)
+    path = exporter.kernel / "tables" / "h200.table"
+    shutil.copy(tables.path("fused_moe"), path)
+    exporter.kernel = "triton_fused_moe"
+    return ["--table", path, "--device-name", "NVIDIA H200"]
+
+
+def test_a_table_of_another_version_of_the_kernel_is_refused(exporter):
+    table = beside(exporter, dimension=('{ name: "n" }', '{ name: "n" max: 4096 }'),
+                   product=('specialisations { name: "down" }', 'specialisations { name: "out" }'),
+                   serves=("serves { moe {", 'serves { moe { down: "out"'))  # fmt: skip
+    assert exporter.export("vllm", *table) == 1, exporter.said
+    assert "another version" in exporter.said
+    assert 'nothing for specialisation "out"' in exporter.said
+
+
+def test_a_folder_that_does_not_allow_what_the_table_chooses_is_refused(exporter):
+    expert_kernel.write(exporter.kernel, parameter=("BLOCK_SIZE_M in {16, 32, 64, 128}", "BLOCK_SIZE_M in {16, 64}"))
+    assert exporter.export("vllm") == 1
+    assert "does not allow what it answers" in exporter.said
+
+
+def test_the_manifest_beside_a_table_in_a_file_says_what_a_name_is(exporter):
+    assert exporter.export("vllm", *beside(exporter)) == 0, exporter.said
+
+
+def test_a_table_of_another_device_is_refused(exporter):
+    h100 = ["--device-name", "NVIDIA H100 80GB HBM3"]
+    assert exporter.export("vllm", *h100) == 1
+    assert 'measured on "NVIDIA H200"' in exporter.said
+    assert "--other-device" in exporter.said
+    assert exporter.export("vllm", *h100, "--other-device") == 0, exporter.said
+    assert (exporter.out / "E=128,N=768,device_name=NVIDIA_H100_80GB_HBM3.json").exists()
+    # Of one family to vLLM.
+    assert exporter.export("vllm", "--device-name", "NVIDIA H200 NVL") == 0, exporter.said
+
+
+def test_a_table_in_a_file_needs_the_devices_name_and_is_compared_by_memory(exporter):
+    table = ["--table", tables.path("fused_moe")]
+    assert exporter.export("vllm", *table) == 2
+    assert "--device-name is missing" in exporter.said
+    assert exporter.export("vllm", *table, "--device-name", "NVIDIA H100 80GB HBM3") == 1
+    assert "memory_mib=143771" in exporter.said
+    # Whatever a name says, it is compared or left.
+    assert exporter.export("vllm", *table, "--device-name", "X 9223372036854775807GB") == 0, exporter.said
+    assert exporter.export("vllm", *table, "--device-name", "NVIDIA H200") == 0, exporter.said
+
+
+def test_odd_device_names_say_what_other_versions_look_for(exporter):
+    exporter.serve(device="Quadro RTX 6000/8000")
+    assert exporter.export("vllm") == 0, exporter.said
+    assert (exporter.out / "E=128,N=768,device_name=Quadro_RTX_6000_8000.json").exists()
+    assert "device_name=Quadro_RTX_6000/8000.json" in exporter.said
+    assert exporter.export("sglang") == 0, exporter.said
+    assert (exporter.out / SGLANG_FOLDER / "E=128,N=768,device_name=Quadro_RTX_6000" / "8000.json").exists()
+
+
+def test_what_is_there_is_replaced_only_with_force(exporter):
+    assert exporter.export("vllm") == 0, exporter.said
+    path = exporter.out / VLLM_NAME
+    path.write_text("{}")
+    assert exporter.export("vllm") == 1
+    assert "--force" in exporter.said
+    assert path.read_text() == "{}"
+    assert exporter.export("vllm", "--force") == 0, exporter.said
+    assert len(Reader(path).entries) > 64
+    assert [each.name for each in exporter.out.iterdir()] == [VLLM_NAME]
+
+
+def test_options_that_do_not_go_together_are_refused(exporter):
+    assert exporter.export("vllm", "--down-file") == 2
+    assert "SGLang's" in exporter.said
+    assert exporter.export("vllm", "--block-shape", 128) == 2
+    assert "128,128" in exporter.said
+    assert exporter.export("vllm", "--config", "x.json") == 2
+    assert "not both" in exporter.said
+    assert exporter.export("vllm", "--tp", 5) == 2
+    assert exporter.export("vllm", "--max-tokens", 0) == 2
+    assert exporter.export("vllm", layer=["--experts", 128]) == 2
+    assert "--top-k is missing" in exporter.said
+    assert exporter.run(exporter.kernel, "--format", "vllm-moe", *QWEN3) == 2
+    assert "--out is missing: the folder that VLLM_TUNED_CONFIG_FOLDER names" in exporter.said
+    assert exporter.run(exporter.kernel, "--format", "sglang-moe", "--out", exporter.out) == 2
+    assert "--triton-version is missing" in exporter.said
+    dense = tables.ROOT / "tests/data/models/qwen3-8b.json"
+    assert exporter.export("vllm", layer=["--config", dense]) == 2
+    assert "without experts" in exporter.said
+    assert exporter.export("vllm", layer=["--config", exporter.folder / "none.json"]) == 1
+
+
+def test_a_layer_that_the_table_cannot_decide_is_refused(exporter):
+    layer = [*QWEN3[:3], "65", *QWEN3[4:]]  # --top-k
+    assert exporter.export("vllm", layer=layer) == 1
+    assert "no answer for this layer" in exporter.said
+    assert "EXTENT_OUT_OF_RANGE" in exporter.said
+
+
+def test_a_stale_table_is_exported_with_a_warning_a_withdrawn_one_is_not(exporter, tuner):
+    exporter.serve(more=tables.number_field(9, 1) + tables.text_field(16, "driver 580, now 590"))
+    assert exporter.export("vllm") == 0
+    assert "stale (driver 580, now 590)" in exporter.said
+    (exporter.folder / "cache" / f"{tuner.digest}.withdrawn").write_text("wrong at m = 3")
+    assert exporter.export("vllm", "--force") != 0
+    assert "was withdrawn: wrong at m = 3" in exporter.said
+
+
+def test_a_folder_of_another_triton_than_the_tables_is_warned_of(exporter):
+    exporter.serve(compiler="Triton 3.6.0, ptxas 12.8.93")
+    assert exporter.export("sglang") == 0
+    assert "not with Triton" not in exporter.said
+    exporter.serve(compiler="Triton 3.6.1, ptxas 12.8.93")
+    assert exporter.export("sglang", "--force") == 0
+    assert "measured with Triton 3.6.1, ptxas 12.8.93, not with Triton 3.6.0" in exporter.said
+
+
+def test_files_for_a_type_that_the_kernel_has_not_are_warned_of(exporter):
+    typed = 'arguments: "in a[n, k] bfloat16, top_k int32"'
+    expert_kernel.write(exporter.kernel, arguments=('arguments: "top_k int32"', typed))
+    assert exporter.export("vllm", "--dtype", "fp8_w8a8") == 0, exporter.said
+    assert "measured with bfloat16, and the engine reads these files for fp8_w8a8" in exporter.said
+    assert exporter.export("vllm") == 0
+    assert "bfloat16" not in exporter.said
+
+
+def test_a_digest_is_that_of_the_table_that_serves_or_all_of_another(exporter, tuner):
+    assert exporter.export("vllm", "--digest", tuner.digest[:12]) == 0, exporter.said
+    assert exporter.export("vllm", "--force", "--digest", tuner.digest) == 0, exporter.said
+    assert exporter.export("vllm", "--digest", "0123456789ab") == 1
+    assert "all 64 digits" in exporter.said
+    assert exporter.export("vllm", "--digest", "0" * 64) != 0
+
+
+def test_says_what_to_do_where_there_is_no_table_or_no_kernel(exporter):
+    exporter.kernel = "triton_fused_moe"
+    assert exporter.export("vllm") == 3
+    assert "give the kernel's folder" in exporter.said
+    shutil.rmtree(exporter.folder / "cache")
+    assert exporter.export("vllm") == 3
+    assert "cannot be reached" in exporter.said
+    table = ["--table", tables.path("gemm"), "--device-name", "NVIDIA H200"]
+    assert exporter.export("vllm", *table) == 1
+    assert "wavetune reprofile --kernel triton_fused_moe" in exporter.said
+    exporter.kernel = exporter.folder / "nowhere"
+    assert exporter.export("vllm") == 3 or "nowhere" in exporter.said
+
+
+def test_bytes_that_are_no_table_are_refused(exporter):
+    (exporter.folder / "bad.table").write_text("not a table")
+    assert exporter.export("vllm", "--table", exporter.folder / "bad.table") == 2
+    assert "is no table" in exporter.said
+
+
+# ---- Triton and JSON --------------------------------------------------------
+
+
+def run_triton_module(text):
+    class Config:
+        def __init__(self, kwargs, **options):
+            self.all = {**kwargs, **options}
+
+    names = {"triton": type("triton", (), {"Config": Config})}
+    exec(text.replace("import triton\n", ""), names)
+    return names
+
+
+def test_triton_gets_the_default_and_the_portfolio(exporter, tuner):
+    assert exporter.run(exporter.kernel, "--format", "triton-autotune") == 0, exporter.said
+    names = run_triton_module(exporter.printed)
+    assert names["KERNEL"] == "triton_fused_moe"
+    assert names["DIGEST"] == tuner.digest
+    assert names["CONFIGS"][0] is names["DEFAULT"]
+    assert names["DEFAULT"].all == dict(tuner.default_configuration)
+    assert {frozenset(config.all) for config in names["CONFIGS"]} == {frozenset(experts.PARAMETERS)}
+    # 32 different candidates, of which each product has 28, and the default.
+    assert len({str(config.all) for config in names["CONFIGS"]}) == len(names["CONFIGS"]) == 33
+    assert "num_warps=4, num_stages=3)" in exporter.printed
+    out = exporter.folder / "configs.py"
+    one = ["--format", "triton-autotune", "--specialisation", "down", "--out", out]
+    assert exporter.run(exporter.kernel, *one) == 0, exporter.said
+    assert len(run_triton_module(out.read_text())["CONFIGS"]) == 29
+    assert exporter.run(exporter.kernel, *one) == 1
+    assert "--force" in exporter.said
+    assert exporter.run(exporter.kernel, "--format", "triton-autotune", "--specialisation", "sideways") == 1
+    assert "it has: down, gate_up" in exporter.said
+
+
+def test_no_limit_of_registers_is_no_option_of_triton():
+    text = export._config_text({"BLOCK": 64, "maxnreg": 0, "num_warps": 4})
+    assert text == 'triton.Config({"BLOCK": 64}, num_warps=4)'
+    assert export._config_text({"maxnreg": 16, "num_warps": 4}) == "triton.Config({}, maxnreg=16, num_warps=4)"
+
+
+def test_a_kernel_without_tritons_options_is_no_list_for_triton(exporter):
+    assert exporter.run("random", "--format", "triton-autotune", "--table", tables.path("gemm")) == 1
+    assert "neither num_warps nor num_stages" in exporter.said
+
+
+def test_json_has_the_decisions_of_a_grid_and_their_table(exporter, gemm):
+    command = ["random", "--format", "json", "--table", tables.path("gemm")]
+    assert exporter.run(*command, "m=1,64,4096", "n=512", "k=0,512") == 2
+    assert exporter.run(*command, "m=1,64,4096", "n=512", "size=1") == 2
+    assert exporter.run(*command, "m=1,64,4096", "n=512") == 2
+    assert exporter.run(*command, "m") == 2
+    assert exporter.run(*command, "m=1,64,4096", "n=512", "k=512,2048") == 0, exporter.said
+    result = json.loads(exporter.printed)
+    assert result["format"] == "wavetune-decisions-1"
+    assert result["digest"] == gemm.digest
+    assert result["parameters"] == list(gemm.parameters)
+    assert result["fingerprint"] == tables.fingerprint("gemm")
+    assert result["silicon"] == tables.SILICON
+    assert [each["name"] for each in result["dimensions"]] == ["m", "n", "k"]
+    first, *_, last = result["decisions"]
+    assert len(result["decisions"]) == 6
+    assert first["problem"] == dict(m=1, n=512, k=512)
+    assert first["latency_us"] == gemm.resolve(m=1, n=512, k=512).latency_us
+    assert last["problem"] == dict(m=4096, n=512, k=2048)
+    many = ",".join(str(extent) for extent in range(1, 400))
+    assert exporter.run(*command, f"m={many}", f"n={many}", "k=1") == 1
+    assert "name fewer extents" in exporter.said
+
+
+def test_json_has_every_specialisation_and_repeated_dimensions(exporter, tuner):
+    problem = ["tokens=16,16", "n=1024", "k=1024", "top_k=2"]
+    assert exporter.run(exporter.kernel, "--format", "json", *problem) == 0, exporter.said
+    decisions = json.loads(exporter.printed)["decisions"]
+    assert [each["problem"]["specialisation"] for each in decisions] == ["down", "gate_up"]
+    expected = tuner.resolve(tokens=[16, 16], n=1024, k=1024, top_k=2)
+    assert decisions[1]["configuration"] == dict(expected.configuration)
+    assert exporter.run(exporter.kernel, "--format", "json", *problem, "specialisation=down") == 0
+    assert len(json.loads(exporter.printed)["decisions"]) == 1
+
+
+def test_json_of_a_layer_has_both_products(exporter):
+    assert exporter.run(exporter.kernel, "--format", "json", *QWEN3) == 0, exporter.said
+    (layer,) = json.loads(exporter.printed)["layers"]
+    assert layer["local_experts"] == 128
+    last = layer["decisions"][-1]
+    assert last["tokens"] == MOST
+    assert last["gate_up"]["configuration"] == last["down"]["configuration"]
+    assert exporter.run(exporter.kernel, "--format", "json") == 2
+    assert "name the problems" in exporter.said
+
+
+def test_json_of_a_layer_needs_a_table_of_this_version_of_the_kernel(exporter):
+    kernel = exporter.kernel
+    table = beside(exporter, dimension=('{ name: "n" }', '{ name: "n" max: 4096 }'))
+    assert exporter.run("triton_fused_moe", "--format", "json", *QWEN3, *table) == 1
+    assert "decides for no expert layer" in exporter.said
+    assert "another version" in exporter.said
+    expert_kernel.write(kernel, serves=(expert_kernel.SERVES, ""))
+    assert exporter.run("triton_fused_moe", "--format", "json", *QWEN3, *table) == 1
+    assert "serves { moe { ... } }" in exporter.said
+    assert "name problems instead" in exporter.said
+
+
+# ---- Names and keys ---------------------------------------------------------
+
+
+def qwen3_on(device, **more):
+    return FileKey(experts=128, intermediate=768, device_name=device, **more)
+
+
+def sglang(key):
+    return engine_files.sglang_file_path(key, "3.6.0")
+
+
+@pytest.mark.parametrize(
+    "device, vllm, older, sglangs",
+    [
+        ("NVIDIA H100 80GB HBM3", "NVIDIA_H100_80GB_HBM3", [], "NVIDIA_H100_80GB_HBM3"),
+        # One name for all of the family, which earlier versions and SGLang do not have.
+        ("NVIDIA H200 NVL", "NVIDIA_H200", ["NVIDIA_H200_NVL"], "NVIDIA_H200_NVL"),
+        ("NVIDIA GH200 480GB", "NVIDIA_GH200_480GB", [], "NVIDIA_GH200_480GB"),
+        ("Quadro RTX  6000 / 8000", "Quadro_RTX_6000_8000", ["Quadro_RTX__6000_/_8000"], "Quadro_RTX__6000_/_8000"),
+        ("摩尔 S4000", "摩尔_S4000", [], "摩尔_S4000"),
+        # A blank that is not ASCII is one, too; SGLang leaves it.
+        ("GPU\u00a0X\u3000Y", "GPU_X_Y", ["GPU\u00a0X\u3000Y"], "GPU\u00a0X\u3000Y"),
+    ],
+)
+def test_names_of_devices_are_written_as_each_engine_does(device, vllm, older, sglangs):
+    key = qwen3_on(device)
+    assert engine_files.vllm_file_name(key) == f"E=128,N=768,device_name={vllm}.json"
+    assert engine_files.older_vllm_file_names(key) == [f"E=128,N=768,device_name={name}.json" for name in older]
+    assert sglang(key) == f"configs/triton_3_6_0/E=128,N=768,device_name={sglangs}.json"
+
+
+def test_types_and_block_shapes_are_written_as_each_engine_does():
+    key = qwen3_on("NVIDIA H200", dtype="fp8_w8a8", block_shape=(128, 128))
+    name = "E=128,N=768,device_name=NVIDIA_H200,dtype=fp8_w8a8"
+    assert engine_files.vllm_file_name(key) == f"{name},block_shape=[128,128].json"
+    assert sglang(key) == f"configs/triton_3_6_0/{name},block_shape=[128, 128].json"
+    key = key._replace(block_shape=(), per_channel_quant=True, down=True)
+    assert sglang(key) == f"configs/triton_3_6_0/{name},per_channel_quant=True_down.json"
+
+
+def test_vllm_counts_weights_of_four_bits_and_sglang_their_pairs():
+    key = qwen3_on("NVIDIA H200", dtype="int4_w4a16")
+    assert "N=768," in engine_files.vllm_file_name(key)
+    assert "N=384," in sglang(key)
+
+
+@pytest.mark.parametrize(
+    "device, why",
+    [
+        ("", "--device-name"),
+        ("a\x01", "control characters"),
+        (os.fsdecode(b"a\xc3"), "UTF-8"),
+        ("x" * 300, "too long"),
+    ],
+)
+def test_names_that_no_file_can_have_are_refused(device, why):
+    for name in (engine_files.vllm_file_name, sglang):
+        with pytest.raises(wavetune.InvalidArgumentError, match=why):
+            name(qwen3_on(device))
+
+
+def test_a_name_that_leads_out_of_sglangs_folder_is_refused():
+    with pytest.raises(wavetune.InvalidArgumentError, match="leads out"):
+        sglang(qwen3_on("GPU/../../etc"))
+    assert engine_files.vllm_file_name(qwen3_on("GPU/../../etc")).endswith("=GPU_.._.._etc.json")
+
+
+@pytest.mark.parametrize("version", ["", "3.6.0+git1", "3..6", "main", "3_6"])
+def test_versions_of_triton_that_stop_sglang_are_refused(version):
+    with pytest.raises(wavetune.InvalidArgumentError, match="triton.__version__"):
+        engine_files.sglang_file_path(qwen3_on("NVIDIA H200"), version)
+
+
+def test_names_that_vllm_takes_for_one_device_are_the_same():
+    assert engine_files.is_same_device_name("NVIDIA H200", "NVIDIA_H200_NVL")
+    assert not engine_files.is_same_device_name("NVIDIA H200", "NVIDIA H100 80GB HBM3")
+
+
+def test_beyond_the_first_both_sides_of_a_change_and_the_last_are_keys():
+    keys = experts.key_tokens([1] * 99 + [2] * 101)
+    assert len(keys) == 64 + 3
+    assert keys[64:] == [99, 100, 200]
+    assert experts.key_tokens([0, 0, 0]) == [1, 2, 3]
+    assert experts.key_tokens([]) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_nearest_key_has_the_choice_of_every_count(seed):
+    numbers = random.Random(seed)
+    choices = []
+    while len(choices) < 3000:
+        choices += [numbers.randrange(4)] * (1 if numbers.randrange(3) == 0 else numbers.randint(1, 400))
+    keys = experts.key_tokens(choices)
+    for tokens, choice in enumerate(choices, 1):
+        # The last of equally near ones: the order must not matter.
+        nearest = min(reversed(keys), key=lambda key: abs(key - tokens))
+        assert choices[nearest - 1] == choice, tokens
+
+
+# ---- The command ------------------------------------------------------------
+
+
+def program(*arguments, **environment):
+    command = [Path(os.environ["WAVETUNE_BIN_DIR"]) / "wavetune", *arguments]
+    environment = {**os.environ, **{name: str(value) for name, value in environment.items()}}
+    return subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif("WAVETUNE_BIN_DIR" not in os.environ, reason="needs the programs")
+def test_the_program_runs_the_package_or_says_how_to_install_it(exporter):
+    arguments = ["export", exporter.kernel, "--format", "vllm-moe", *QWEN3, "--out", exporter.out, "--json"]
+    done = program(*arguments, WAVETUNE_PYTHON=sys.executable)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["kernel"] == "triton_fused_moe"
+    again = program(*arguments, "--python", sys.executable)
+    assert again.returncode == 1
+    assert "--force" in again.stderr
+    assert program("export", "--python", sys.executable, "k", "--format", "none").returncode == 2
+    shown = program("export", "--help", WAVETUNE_PYTHON=sys.executable)
+    assert shown.returncode == 0
+    assert "--triton-version" in shown.stdout and "examples:" in shown.stdout
+    unreachable = [*arguments[:1], "gemm", "--format", "json", "m=1", "--endpoint", exporter.folder / "none.sock"]
+    assert program(*unreachable, WAVETUNE_PYTHON=sys.executable).returncode == 3
+    bare = exporter.folder / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n')
+    bare.chmod(0o755)
+    without = program(*arguments, WAVETUNE_PYTHON=bare)
+    assert without.returncode == 1
+    assert "pip install ./client/python" in without.stderr and "WAVETUNE_PYTHON" in without.stderr
+    missing = program(*arguments, "--python", exporter.folder / "none")
+    assert missing.returncode == 1
+    assert "name an interpreter that has it" in missing.stderr
+
+
+def test_the_commands_of_the_documents_parse():
+    found = 0
+    for document in sorted((tables.ROOT / "docs").glob("*.md")):
+        for line in re.findall(r"^wavetune export .*$", document.read_text(), re.MULTILINE):
+            export._parser().parse_intermixed_args(shlex.split(line.split(" #")[0])[2:])
+            found += 1
+    assert found >= 4
