@@ -20,6 +20,8 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import importlib
+import importlib.util
 import json
 import logging
 import math
@@ -33,6 +35,8 @@ from pathlib import Path
 from typing import Any, Callable, Iterable, NamedTuple, Optional
 
 NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages", "USE_TMA")
+# Of the GPU: sm_90, Hopper.
+ARCHITECTURE = 90
 # What Triton takes where a rule says nothing.
 UNSAID = {"num_warps": 4, "num_stages": 3, "USE_TMA": 0}
 # The counts that say most come first.
@@ -79,6 +83,17 @@ def config_of(values: tuple[int, ...]) -> dict[str, int]:
     return {name: value for name, value in zip(NAMES, values) if name != "USE_TMA"}
 
 
+def engine_kernel() -> Any:
+    """Returns the package's module of that name, without the package, which need not be installed."""
+    name = "engine_kernel"
+    if name not in sys.modules:
+        file = Path(__file__).resolve().parents[2] / "client" / "python" / "src" / "wavetune" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, file)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
 def both(config: dict[str, Any]) -> Choice:
     return Choice(values_of(config), values_of(config))
 
@@ -104,9 +119,8 @@ class Vllm:
     name = "vllm"
 
     def __init__(self, root: Path, device_name: str) -> None:
-        import engine_modules
-
-        self.module = engine_modules.vllm(root, device_name)
+        read = ("vllm.envs", "vllm.utils.math_utils", "vllm.utils.platform_utils")
+        self.module = engine_kernel().load("vllm", root, ARCHITECTURE, read, device_name)
 
     def policies(self, model: Model, tokens: int, folders: dict[str, Path]) -> dict[str, Choice]:
         m = self.module
@@ -167,9 +181,9 @@ class Sglang:
     name = "sglang"
 
     def __init__(self, root: Path, device_name: str) -> None:
-        import engine_modules
-
-        self.module, self.reader = engine_modules.sglang(root, device_name)
+        reader = "sglang.srt.layers.moe.moe_runner.triton_utils.fused_moe_triton_config"
+        self.module = engine_kernel().load("sglang", root, ARCHITECTURE, (reader,), device_name)
+        self.reader = importlib.import_module(reader)
         logging.disable(logging.WARNING)  # A line for every file that is read.
 
     def policies(self, model: Model, tokens: int, folders: dict[str, Path]) -> dict[str, Choice]:
@@ -399,17 +413,18 @@ _engines: dict[str, Any] = {}
 
 
 def open_engines(options: argparse.Namespace) -> dict[str, Any]:
+    import torch  # Before the engines, which take a stand-in for it where it is not imported.
+
+    assert torch.__version__
     roots = {Vllm: options.vllm, Sglang: options.sglang}
     return {kind.name: kind(root, options.device_name) for kind, root in roots.items() if root is not None}
 
 
 def begin_worker(options: argparse.Namespace) -> None:
-    import engine_modules
-
-    engine_modules.compile_without_gpu()
+    engine_kernel().compile_without_gpu(ARCHITECTURE)
     _engines.update(open_engines(options))
     for engine in _engines.values():
-        engine.module.fused_moe_kernel = engine_modules.CompiledOnly(engine.module.fused_moe_kernel)
+        engine.module.fused_moe_kernel = engine_kernel().CompiledOnly(engine.module.fused_moe_kernel)
     if "sglang" in _engines:
         _engines["sglang"].module._set_triton_tma_allocator = lambda: None
 
@@ -478,8 +493,7 @@ class Stopwatch:
     def graph(self, run: Callable[[int], None], count: int) -> Any:
         """Returns a graph of run(0), …: without torch.cuda.graph's collections of garbage, which would take most of the time."""
         torch = self._torch
-        for number in range(count):  # Loads the program, and sorts the slots: neither can be captured.
-            run(number)
+        run(0)  # Loads the program.
         torch.cuda.synchronize()
         made = torch.cuda.CUDAGraph()
         with torch.cuda.stream(self._stream):
@@ -508,6 +522,8 @@ def measure(engine: Any, layer: Layer, policies: dict[str, Choice], choices: lis
     graphs, failed = {}, {}
     best = math.inf
     for choice in choices:
+        for number in range(count):  # What sorts slots cannot be captured.
+            layer.order(engine, number, choice.gate_up[0])
         try:
             graph = watch.graph(lambda number: engine.launch(layer, choice, number), count)
         except Exception as error:  # The device may lack what it takes.

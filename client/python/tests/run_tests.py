@@ -60,7 +60,7 @@ def run_with_triton(python: Path, environment: dict, pytest_arguments: list) -> 
         return 0
     query = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
     package = subprocess.run(query, check=True, capture_output=True, text=True).stdout.strip()
-    command = [triton_python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments, "tests/test_triton.py"]
+    command = [triton_python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments, "tests/test_triton.py", "tests/test_engine_kernel.py"]
     result = subprocess.run(command, cwd=PACKAGE, env={**environment, "PYTHONPATH": package}, check=False).returncode
     return 0 if result == NO_TESTS else result
 

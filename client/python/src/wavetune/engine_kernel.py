@@ -108,7 +108,7 @@ def compile_here(module: Any, layer: Layer, tokens: int, configuration: Mapping[
     if not isinstance(launch, types.FunctionType) or not hasattr(kernel, "warmup"):
         raise CannotTell(f"{module.__name__} has no {_KERNEL} with a launch that is known")
     # A function of the same code that sees another kernel: the engine's own goes on as it was.
-    compiled = _CompiledOnly(kernel)
+    compiled = CompiledOnly(kernel)
     twin = types.FunctionType(
         launch.__code__, {**launch.__globals__, _KERNEL: compiled}, launch.__name__, launch.__defaults__, launch.__closure__
     )
@@ -117,7 +117,7 @@ def compile_here(module: Any, layer: Layer, tokens: int, configuration: Mapping[
         twin(**_arguments(module, launch, layer, tokens, configuration, down))
 
 
-class _CompiledOnly:
+class CompiledOnly:
     """Takes the kernel's place: compiles what is launched, and looks whether the GPU has what it takes."""
 
     def __init__(self, kernel: Any) -> None:
@@ -153,7 +153,7 @@ class _Tensor:
         return self.shape[dimension]
 
     def stride(self, dimension: Optional[int] = None) -> Any:
-        strides = []
+        strides: List[int] = []
         step = 1
         for extent in reversed(self.shape):
             strides.insert(0, step)
@@ -349,6 +349,9 @@ class _NoGpu:
     def get_current_stream(self, device: Optional[int] = None) -> int:
         return 0
 
+    def get_active_torch_device(self) -> str:
+        return "meta"
+
     def is_active(self) -> bool:
         return True
 
@@ -422,7 +425,7 @@ def _main() -> None:
         except CannotTell:
             raise
         except Exception as error:  # Whatever Triton makes of it.
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         print("answer " + json.dumps(reason), flush=True)
 
 

@@ -164,15 +164,15 @@ def _keep_decided(choices: list[Any]) -> list[Any]:
 
     torch 2.14 asks for those of addmm in three calls, so that the library's are there beside the decided one.
     """
-    own = [(choice, getattr(choice, "annotations", {}).get("ktc")) for choice in choices]
-    handler = next((ktc.decided_by for _, ktc in own if hasattr(ktc, "decided_by")), None)
+    templates: list[Any] = [getattr(choice, "annotations", {}).get("ktc") for choice in choices]
+    handler = next((own.decided_by for own in templates if hasattr(own, "decided_by")), None)
     if handler is None:
         return choices
-    return [
-        choice
-        for choice, ktc in own
-        if hasattr(ktc, "decided_by") or handler.keep_extern and ktc is not None and ktc.template.uid.startswith("aten::")
-    ]
+
+    def stays(own: Any) -> bool:
+        return hasattr(own, "decided_by") or handler.keep_extern and own is not None and own.template.uid.startswith("aten::")
+
+    return [choice for choice, own in zip(choices, templates) if stays(own)]
 
 
 def tile_for(tuner: wavetune.Tuner, m: int, n: int, k: int) -> Optional[dict[str, int]]:
