@@ -2,10 +2,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/input_file.h"
@@ -16,8 +18,8 @@
 #include "cli/number_option.h"
 #include "cli/text_table.h"
 #include "cli/workloads.h"
+#include "formats/config_text.h"
 #include "formats/kernel_spec.h"
-#include "formats/workload/model_config.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
@@ -25,18 +27,51 @@ namespace {
 
 struct WorkloadCommandOptions {
   std::string name;
-  std::string config;
+  std::vector<std::string> configs;  // One for `add`.
   int64_t tensor = 1;
   int64_t expert = 1;
   int64_t max_tokens = kDefaultMaxTokens;
 };
 
-// The file, or the one in the folder that holds the model.
-std::string ConfigPath(const std::string& given) {
+constexpr char kConfigFile[] = "config.json";
+// ModelOpt writes what it quantised into a file of its own.
+constexpr char kQuantizationFile[] = "hf_quant_config.json";
+
+absl::StatusOr<std::string> ReadConfigFile(const std::filesystem::path& file) {
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadInputFile(file.string(), kMaxConfigFileBytes,
+                                 InputKind::kFileOrPipe));
+  return CompactConfig(text);
+}
+
+// Returns the text of a config.json, or of the one in the folder that holds the
+// model, without what no layer follows from. Where it says nothing of types,
+// and ModelOpt's file lies beside it, that is a field of it.
+absl::StatusOr<std::string> ReadConfig(const std::string& given) {
   std::error_code error;
-  return std::filesystem::is_directory(given, error)
-             ? absl::StrCat(given, "/config.json")
-             : given;
+  std::filesystem::path file = given;
+  if (std::filesystem::is_directory(file, error)) file /= kConfigFile;
+  ASSIGN_OR_RETURN(std::string config, ReadConfigFile(file));
+  const std::filesystem::path beside = file.parent_path() / kQuantizationFile;
+  if (file.filename() != kConfigFile || !absl::EndsWith(config, "}") ||
+      config.size() < 3 || absl::StrContains(config, "quantization_config") ||
+      !std::filesystem::exists(beside, error)) {
+    return config;
+  }
+  ASSIGN_OR_RETURN(const std::string quantization, ReadConfigFile(beside));
+  config.pop_back();
+  return absl::StrCat(config, ",\"hf_quant_config\":", quantization, "}");
+}
+
+absl::StatusOr<Workload> WorkloadOf(const WorkloadCommandOptions& options,
+                                    const std::string& name,
+                                    const std::string& config) {
+  ASSIGN_OR_RETURN(std::string text, ReadConfig(config));
+  return Workload{
+      .name = name,
+      .config = std::move(text),
+      .parallelism = {.tensor = options.tensor, .expert = options.expert},
+      .max_tokens = options.max_tokens};
 }
 
 std::string KernelsText(const v1::WorkloadInfo& info) {
@@ -56,14 +91,8 @@ void PrintNotes(Output& out, const v1::WorkloadInfo& info) {
 
 absl::Status RunAdd(CommandContext& context,
                     const WorkloadCommandOptions& options) {
-  ASSIGN_OR_RETURN(std::string config,
-                   ReadInputFile(ConfigPath(options.config), kMaxConfigBytes,
-                                 InputKind::kFileOrPipe));
-  Workload workload{
-      .name = options.name,
-      .config = std::move(config),
-      .parallelism = {.tensor = options.tensor, .expert = options.expert},
-      .max_tokens = options.max_tokens};
+  ASSIGN_OR_RETURN(Workload workload,
+                   WorkloadOf(options, options.name, options.configs.front()));
   // Says what is wrong also where no daemon runs.
   RETURN_IF_ERROR(LayersOf(workload).status());
   v1::AddWorkloadRequest request;
@@ -137,10 +166,10 @@ absl::StatusOr<std::vector<OfKernel>> LayersOfKernels(
 
 // The layers as engines launch them.
 void PrintLayers(Output& out, const ModelLayers& layers) {
-  TextTable table({"LAYER", "TIMES", "N", "K", "MORE"});
+  TextTable table({"LAYER", "TIMES", "N", "K", "TYPE", "MORE"});
   for (const LinearLayer& layer : layers.linear) {
     table.AddRow({layer.name, absl::StrCat(layer.layers), absl::StrCat(layer.n),
-                  absl::StrCat(layer.k),
+                  absl::StrCat(layer.k), layer.type,
                   layer.of_sequences ? "the last token of each sequence" : ""});
   }
   for (const MoeLayer& layer : layers.moe) {
@@ -149,16 +178,17 @@ void PrintLayers(Output& out, const ModelLayers& layers) {
                      layer.top_k, " for a token");
     const int64_t width = (layer.gated ? 2 : 1) * layer.intermediate;
     table.AddRow({"experts, first product", absl::StrCat(layer.layers),
-                  absl::StrCat(width), absl::StrCat(layer.hidden), more});
+                  absl::StrCat(width), absl::StrCat(layer.hidden), layer.type,
+                  more});
     table.AddRow({"experts, second product", absl::StrCat(layer.layers),
                   absl::StrCat(layer.hidden), absl::StrCat(layer.intermediate),
-                  more});
+                  layer.type, more});
   }
   for (const AttentionLayer& layer : layers.attention) {
     std::string more = absl::StrCat(layer.heads, " heads of ", layer.head_dim,
                                     ", ", layer.kv_heads, " of keys");
     if (layer.window > 0) absl::StrAppend(&more, ", window ", layer.window);
-    table.AddRow({layer.name, absl::StrCat(layer.layers), "", "", more});
+    table.AddRow({layer.name, absl::StrCat(layer.layers), "", "", "", more});
   }
   table.Print(out);
 }
@@ -188,6 +218,7 @@ Json LayersJson(const ModelLayers& layers) {
                     {"times", layer.layers},
                     {"n", layer.n},
                     {"k", layer.k},
+                    {"type", layer.type},
                     {"of_sequences", layer.of_sequences}});
   }
   for (const MoeLayer& layer : layers.moe) {
@@ -199,7 +230,8 @@ Json LayersJson(const ModelLayers& layers) {
                     {"top_k", layer.top_k},
                     {"hidden", layer.hidden},
                     {"intermediate", layer.intermediate},
-                    {"gated", layer.gated}});
+                    {"gated", layer.gated},
+                    {"type", layer.type}});
   }
   for (const AttentionLayer& layer : layers.attention) {
     list.push_back({{"layer", layer.name},
@@ -231,8 +263,82 @@ Json KernelsJson(const std::vector<OfKernel>& kernels) {
   return list;
 }
 
+// What a file gives: "5 widths, 1 of experts; fp8", or why it gives nothing.
+std::string SummaryOf(const absl::StatusOr<ModelLayers>& layers) {
+  if (!layers.ok()) return absl::StrCat("refused: ", layers.status().message());
+  std::set<std::string> types;
+  for (const LinearLayer& layer : layers->linear) types.insert(layer.type);
+  for (const MoeLayer& layer : layers->moe) types.insert(layer.type);
+  types.erase("");
+  std::string text = absl::StrCat(layers->linear.size(), " linear");
+  if (!layers->moe.empty()) {
+    absl::StrAppend(&text, ", ", layers->moe.size(), " of experts");
+  }
+  absl::StrAppend(&text, ", ", layers->attention.size(), " of attention");
+  if (!types.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(types, ", "));
+  return text;
+}
+
+// Several files, a line each.
+void PrintFiles(Output& out, const std::vector<std::string>& files,
+                const std::vector<absl::StatusOr<ModelLayers>>& layers) {
+  TextTable table({"FILE", "ARCHITECTURE", "LAYERS", "NOTES"});
+  for (size_t i = 0; i < files.size(); ++i) {
+    const auto& of_file = layers[i];
+    table.AddRow({files[i], of_file.ok() ? of_file->architecture : "",
+                  SummaryOf(of_file),
+                  of_file.ok() ? absl::StrJoin(of_file->notes, "; ") : ""});
+  }
+  table.Print(out);
+}
+
+// Layers of files, without a daemon.
+absl::Status ShowFiles(CommandContext& context,
+                       const WorkloadCommandOptions& options) {
+  std::vector<absl::StatusOr<ModelLayers>> layers;
+  for (const std::string& file : options.configs) {
+    const auto workload = WorkloadOf(options, "file", file);
+    layers.push_back(workload.ok()
+                         ? LayersOf(*workload)
+                         : absl::StatusOr<ModelLayers>(workload.status()));
+  }
+  if (context.json) {
+    Json list = Json::array();
+    for (size_t i = 0; i < layers.size(); ++i) {
+      Json of_file{{"file", options.configs[i]}};
+      if (layers[i].ok()) {
+        of_file.update({{"architecture", layers[i]->architecture},
+                        {"layers", LayersJson(*layers[i])},
+                        {"notes", layers[i]->notes}});
+      } else {
+        of_file["problem"] = std::string(layers[i].status().message());
+      }
+      list.push_back(std::move(of_file));
+    }
+    PrintJson(*context.out, list);
+    return absl::OkStatus();
+  }
+  if (layers.size() > 1) {
+    PrintFiles(*context.out, options.configs, layers);
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(layers.front().status());
+  *context.out << "architecture  " << layers.front()->architecture << "\n";
+  for (const std::string& note : layers.front()->notes) {
+    *context.out << "note: " << note << "\n";
+  }
+  *context.out << "\n";
+  PrintLayers(*context.out, *layers.front());
+  return absl::OkStatus();
+}
+
 absl::Status RunWorkloadShow(CommandContext& context,
                              const WorkloadCommandOptions& options) {
+  if (options.name.empty() == options.configs.empty()) {
+    return absl::InvalidArgumentError(
+        "give the name of a workload that was added, or files with --config");
+  }
+  if (!options.configs.empty()) return ShowFiles(context, options);
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(const KnownWorkload known,
                    FindWorkload(*daemon.workloads, options.name));
@@ -274,6 +380,22 @@ absl::Status RunRemove(CommandContext& context,
   return absl::OkStatus();
 }
 
+CLI::Option* AddConfigOptions(CLI::App* command,
+                              WorkloadCommandOptions* options) {
+  command
+      ->add_option("--tp", options->tensor,
+                   "Devices that share each layer (tensor parallelism)")
+      ->capture_default_str();
+  command
+      ->add_option("--ep", options->expert,
+                   "Devices that share the experts (expert parallelism)")
+      ->capture_default_str();
+  return command->add_option(
+      "--config", options->configs,
+      "The model's config.json, as Hugging Face has it, or the folder that "
+      "holds it");
+}
+
 void AddAddCommand(CommandRegistry& registry, CLI::App* group,
                    const std::shared_ptr<WorkloadCommandOptions>& options) {
   CLI::App* command = registry.Add(
@@ -286,19 +408,7 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
        "--max-tokens 8192"},
       [options](CommandContext& context) { return RunAdd(context, *options); });
   command->add_option("NAME", options->name, "Name for it")->required();
-  command
-      ->add_option("--config", options->config,
-                   "The model's config.json, as Hugging Face has it, or the "
-                   "folder that holds it")
-      ->required();
-  command
-      ->add_option("--tp", options->tensor,
-                   "Devices that share each layer (tensor parallelism)")
-      ->capture_default_str();
-  command
-      ->add_option("--ep", options->expert,
-                   "Devices that share the experts (expert parallelism)")
-      ->capture_default_str();
+  AddConfigOptions(command, options.get())->required()->expected(1);
   command
       ->add_option("--max-tokens", options->max_tokens,
                    "Tokens that enter a layer at once at most: what the engine "
@@ -320,11 +430,15 @@ void AddWorkloadCommands(CommandRegistry& registry) {
   CLI::App* show = registry.Add(
       group, "show",
       "Shows a workload: its layers as engines launch them, and the problems "
-      "that they are for each kernel.",
-      {"wavetune workload show llama"}, [options](CommandContext& context) {
+      "that they are for each kernel. With --config, the layers of files, "
+      "without a daemon: of several a line each.",
+      {"wavetune workload show llama",
+       "wavetune workload show --config Qwen3-30B-A3B/ --tp 2"},
+      [options](CommandContext& context) {
         return RunWorkloadShow(context, *options);
       });
-  show->add_option("NAME", options->name, "The workload")->required();
+  show->add_option("NAME", options->name, "The workload");
+  AddConfigOptions(show, options.get());
   CLI::App* remove = registry.Add(
       group, "remove",
       "Removes a workload; operators alone may (the admin socket). Tables stay "

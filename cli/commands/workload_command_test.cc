@@ -99,7 +99,7 @@ TEST_F(WorkloadCommandTest, RefusesNamesAndFilesThatAreNone) {
   EXPECT_NE(Run({"workload", "add", "a", "--config", "/nowhere.json"}),
             kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("/nowhere.json"));
-  Write("config.json", std::string(kMaxConfigBytes + 1, ' '));
+  Write("config.json", std::string(kMaxConfigFileBytes + 1, ' '));
   EXPECT_NE(Run({"workload", "add", "a", "--config", config_}), kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("1048576"));
 }

@@ -22,6 +22,7 @@
 #include "client/src/table_watcher.h"
 #include "client/src/tuner_slots.h"
 #include "client/usage/usage_reporter.h"
+#include "formats/config_text.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/kernel_match.h"
 
@@ -515,7 +516,7 @@ absl::StatusOr<DeclaredWorkload> Client::Impl::AddWorkload(
   }
   v1::AddWorkloadRequest request;
   request.set_name(PrintableText(name));
-  request.set_config(std::string(config));
+  request.set_config(CompactConfig(config));
   request.set_tensor_parallel(options.tensor_parallel);
   request.set_expert_parallel(options.expert_parallel);
   request.set_max_tokens(options.max_tokens);

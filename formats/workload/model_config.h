@@ -1,21 +1,22 @@
 // ModelConfig: what a model's config.json (as Hugging Face has it) says of its
-// layers.
+// layers, before any device shares them.
 //
 //   ASSIGN_OR_RETURN(const ModelConfig model, ParseModelConfig(text));
-//   // model.hidden, model.heads, model.experts ...
+//   // model.projections[0]: qkv_proj of 32 layers, heads and hidden size.
 //
-// Known architectures: Llama, Mistral (3), Qwen2 and Qwen3 with their mixtures
-// of experts, Mixtral, Gemma (2, 3), Phi (2, 3), DeepSeek-V2 and V3, gpt-oss.
-// Any other is read as a decoder with gated feed-forward layers, if it has the
-// usual fields, and `notes` says so.
+// Families of architectures are known by name (model_families.cc), of the
+// architecture or of "model_type". Any other is read as a decoder with gated
+// feed-forward layers, if it has the usual fields, and `notes` says so.
+//
+// A field that changes layers and that nobody reads makes the layers that it
+// touches be left out; `notes` names both.
 //
 // Thread safety: plain values, pure functions.
 #ifndef WAVETUNE_FORMATS_WORKLOAD_MODEL_CONFIG_H_
 #define WAVETUNE_FORMATS_WORKLOAD_MODEL_CONFIG_H_
 
-#include <cstddef>
+#include <compare>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,42 +25,75 @@
 
 namespace wavetune {
 
-// Largest config.json that is read.
-inline constexpr size_t kMaxConfigBytes = size_t{1} << 20;
-
-// Attention with compressed keys and values (DeepSeek).
-struct LatentAttention {
-  int64_t query_rank = 0;  // 0: queries are not compressed.
-  int64_t key_value_rank = 0;
-  int64_t plain_head_dim = 0;   // Of queries and keys, without positions,
-  int64_t rotary_head_dim = 0;  // and with.
-  int64_t value_head_dim = 0;
+// Parts of a model that a field may change; bits of a mask.
+enum LayerKind : unsigned {
+  kAttentionProjections = 1,  // Of keys, queries, values, states.
+  kAttentionItself = 2,
+  kDenseFeedForward = 4,
+  kExpertLayers = 8,  // Routers, experts, shared experts.
+  kLogits = 16,
+  kDecoder = 15,  // All but the logits.
 };
 
+// Heads, columns or groups, which tensor parallelism divides.
+struct Units {
+  // What config.json calls them; empty: every device has all of them.
+  std::string field;
+  int64_t count = 0;
+  int64_t width = 1;
+  // Where there are fewer than devices, each device has one, a copy.
+  bool copied = false;
+
+  friend auto operator<=>(const Units&, const Units&) = default;
+};
+
+// out[tokens, outputs] = in[tokens, inputs] * weight.
+struct Projection {
+  std::string name;
+  LayerKind kind = kAttentionProjections;
+  std::vector<Units> outputs;  // Side by side.
+  Units inputs;
+  std::string type;  // Of a quantised layer, as ServedTypes; empty: it is not.
+  // For the last token of each sequence alone (logits).
+  bool of_sequences = false;
+  int64_t layers = 0;
+
+  friend auto operator<=>(const Projection&, const Projection&) = default;
+};
+
+// Two products, each grouped by expert.
 struct Experts {
   int64_t count = 0;
   int64_t per_token = 0;
+  int64_t hidden = 0;
   int64_t intermediate = 0;
-  int64_t shared_intermediate = 0;  // Of experts that every token has; 0: none.
-  int64_t layers = 0;               // That have experts.
+  bool gated = true;
+  std::string type;
+  int64_t layers = 0;
+
+  friend auto operator<=>(const Experts&, const Experts&) = default;
 };
 
-struct ModelConfig {
-  std::string architecture;
-  int64_t hidden = 0;
-  int64_t vocabulary = 0;
-  int64_t layers = 0;
+struct Attention {
+  std::string name;
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;
-  std::optional<LatentAttention> latent;  // Then kv_heads and head_dim are 0.
-  int64_t window = 0;                     // Keys that a query sees; 0: all.
-  int64_t window_layers = 0;              // Layers with that window.
-  int64_t full_layers = 0;                // Layers that see all keys.
-  int64_t dense_layers = 0;               // With one feed-forward network
-  int64_t intermediate = 0;               // of this width,
-  bool gated = true;                      // and of two factors.
-  std::optional<Experts> experts;
+  int64_t head_dim = 0;        // Of queries and keys,
+  int64_t value_head_dim = 0;  // and of values.
+  int64_t window = 0;          // Keys that a query sees; 0: all.
+  bool prefill = true;
+  bool decode = true;
+  int64_t layers = 0;
+
+  friend auto operator<=>(const Attention&, const Attention&) = default;
+};
+
+// Layers that are alike are one, with their count.
+struct ModelConfig {
+  std::string architecture;
+  std::vector<Projection> projections;
+  std::vector<Experts> experts;
+  std::vector<Attention> attention;
   int64_t positions = 0;  // Longest sequence; 0: not said.
   // What the reader should know, for people.
   std::vector<std::string> notes;
@@ -67,7 +101,7 @@ struct ModelConfig {
 
 // Errors: INVALID_ARGUMENT: no JSON (with the place), no object, fields that
 // are missing or out of range, all at once, with what to do;
-// RESOURCE_EXHAUSTED above kMaxConfigBytes.
+// RESOURCE_EXHAUSTED above kMaxConfigBytes (formats/config_text.h).
 absl::StatusOr<ModelConfig> ParseModelConfig(absl::string_view text);
 
 }  // namespace wavetune

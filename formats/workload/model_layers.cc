@@ -12,13 +12,7 @@
 namespace wavetune {
 namespace {
 
-// Engines pad the vocabulary to whole multiples of this.
-constexpr int64_t kVocabularyMultiple = 64;
 constexpr size_t kMostShownDivisors = 12;
-
-int64_t RoundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 std::string DivisorsOf(int64_t value) {
   std::vector<int64_t> divisors;
@@ -39,19 +33,15 @@ class LayerSplitter {
     layers_.architecture = model_.architecture;
     layers_.positions = model_.positions;
     layers_.notes = model_.notes;
-    RETURN_IF_ERROR(model_.latent ? AddLatentAttention(*model_.latent)
-                                  : AddAttention());
-    if (model_.dense_layers > 0) {
-      RETURN_IF_ERROR(AddFeedForward("", model_.intermediate,
-                                     model_.dense_layers, "intermediate_size"));
+    for (const Projection& projection : model_.projections) {
+      RETURN_IF_ERROR(AddProjection(projection));
     }
-    if (model_.experts) RETURN_IF_ERROR(AddExperts(*model_.experts));
-    ASSIGN_OR_RETURN(
-        const int64_t vocabulary,
-        Divided("the padded vocabulary",
-                RoundUp(model_.vocabulary, kVocabularyMultiple), by_.tensor));
-    AddLinear("lm_head", vocabulary, model_.hidden, 1);
-    layers_.linear.back().of_sequences = true;
+    for (const Experts& experts : model_.experts) {
+      RETURN_IF_ERROR(AddExperts(experts));
+    }
+    for (const Attention& attention : model_.attention) {
+      RETURN_IF_ERROR(AddAttention(attention));
+    }
     return std::move(layers_);
   }
 
@@ -76,90 +66,50 @@ class LayerSplitter {
         " does not divide: give one that does (", DivisorsOf(value), ")"));
   }
 
-  void AddLinear(absl::string_view name, int64_t n, int64_t k, int64_t layers) {
-    layers_.linear.push_back(
-        {.name = std::string(name), .n = n, .k = k, .layers = layers});
+  // Returns how many of the units a device has.
+  absl::StatusOr<int64_t> OnADevice(const Units& units) const {
+    if (units.field.empty()) return units.count;
+    if (!units.copied || units.count >= by_.tensor) {
+      return Divided(units.field, units.count, by_.tensor);
+    }
+    if (by_.tensor % units.count == 0) return 1;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--tp ", by_.tensor, " is no multiple of ", units.field, " (",
+        units.count, "), which are copied to the devices: give one that is"));
   }
 
-  absl::Status AddAttention() {
-    ASSIGN_OR_RETURN(const int64_t heads,
-                     Divided("num_attention_heads", model_.heads, by_.tensor));
-    // Fewer heads of keys and values than devices: some hold the same.
-    const bool copied = model_.kv_heads < by_.tensor;
-    if (copied && by_.tensor % model_.kv_heads != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--tp ", by_.tensor, " is no multiple of num_key_value_heads (",
-          model_.kv_heads,
-          "), whose heads are copied to the devices: give one "
-          "that is"));
+  absl::Status AddProjection(const Projection& projection) {
+    LinearLayer layer{.name = projection.name,
+                      .layers = projection.layers,
+                      .type = projection.type,
+                      .of_sequences = projection.of_sequences};
+    for (const Units& units : projection.outputs) {
+      ASSIGN_OR_RETURN(const int64_t count, OnADevice(units));
+      layer.n += count * units.width;
     }
+    ASSIGN_OR_RETURN(const int64_t inputs, OnADevice(projection.inputs));
+    layer.k = inputs * projection.inputs.width;
+    layers_.linear.push_back(std::move(layer));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAttention(const Attention& attention) {
     ASSIGN_OR_RETURN(
-        const int64_t kv_heads,
-        Divided("num_key_value_heads", copied ? 1 : model_.kv_heads,
-                copied ? 1 : by_.tensor));
-    AddLinear("qkv_proj", (heads + 2 * kv_heads) * model_.head_dim,
-              model_.hidden, model_.layers);
-    AddLinear("o_proj", model_.hidden, heads * model_.head_dim, model_.layers);
-    const AttentionLayer layer{.name = "attention",
-                               .heads = heads,
-                               .kv_heads = kv_heads,
-                               .head_dim = model_.head_dim,
-                               .value_head_dim = model_.head_dim,
-                               .layers = model_.full_layers};
-    if (layer.layers > 0) layers_.attention.push_back(layer);
-    if (model_.window_layers > 0) {
-      layers_.attention.push_back(layer);
-      layers_.attention.back().name = "window attention";
-      layers_.attention.back().window = model_.window;
-      layers_.attention.back().layers = model_.window_layers;
-    }
-    return absl::OkStatus();
-  }
-
-  // Prefill expands keys and values for all heads; decode works on what is
-  // compressed, which all heads share.
-  absl::Status AddLatentAttention(const LatentAttention& latent) {
-    ASSIGN_OR_RETURN(const int64_t heads,
-                     Divided("num_attention_heads", model_.heads, by_.tensor));
-    const int64_t head_dim = latent.plain_head_dim + latent.rotary_head_dim;
-    const int64_t cached = latent.key_value_rank + latent.rotary_head_dim;
-    if (latent.query_rank > 0) {
-      AddLinear("fused_qkv_a_proj", latent.query_rank + cached, model_.hidden,
-                model_.layers);
-      AddLinear("q_b_proj", heads * head_dim, latent.query_rank, model_.layers);
-    } else {
-      AddLinear("q_proj", heads * head_dim, model_.hidden, model_.layers);
-      AddLinear("kv_a_proj", cached, model_.hidden, model_.layers);
-    }
-    AddLinear("kv_b_proj",
-              heads * (latent.plain_head_dim + latent.value_head_dim),
-              latent.key_value_rank, model_.layers);
-    AddLinear("o_proj", model_.hidden, heads * latent.value_head_dim,
-              model_.layers);
-    layers_.attention.push_back({.name = "attention of prefill",
+        const int64_t heads,
+        OnADevice({.field = "num_attention_heads", .count = attention.heads}));
+    ASSIGN_OR_RETURN(const int64_t kv_heads,
+                     OnADevice({.field = "num_key_value_heads",
+                                .count = attention.kv_heads,
+                                .copied = true}));
+    layers_.attention.push_back({.name = attention.name,
                                  .heads = heads,
-                                 .kv_heads = heads,
-                                 .head_dim = head_dim,
-                                 .value_head_dim = latent.value_head_dim,
-                                 .decode = false,
-                                 .layers = model_.layers});
-    layers_.attention.push_back({.name = "attention of decode",
-                                 .heads = heads,
-                                 .kv_heads = 1,
-                                 .head_dim = cached,
-                                 .value_head_dim = latent.key_value_rank,
-                                 .prefill = false,
-                                 .layers = model_.layers});
-    return absl::OkStatus();
-  }
-
-  absl::Status AddFeedForward(absl::string_view prefix, int64_t intermediate,
-                              int64_t layers, absl::string_view field) {
-    ASSIGN_OR_RETURN(const int64_t width,
-                     Divided(field, intermediate, by_.tensor));
-    AddLinear(absl::StrCat(prefix, model_.gated ? "gate_up_proj" : "up_proj"),
-              (model_.gated ? 2 : 1) * width, model_.hidden, layers);
-    AddLinear(absl::StrCat(prefix, "down_proj"), model_.hidden, width, layers);
+                                 .kv_heads = kv_heads,
+                                 .head_dim = attention.head_dim,
+                                 .value_head_dim = attention.value_head_dim,
+                                 .window = attention.window,
+                                 .prefill = attention.prefill,
+                                 .decode = attention.decode,
+                                 .layers = attention.layers});
     return absl::OkStatus();
   }
 
@@ -174,27 +124,35 @@ class LayerSplitter {
   }
 
   absl::Status AddExperts(const Experts& experts) {
-    ASSIGN_OR_RETURN(
-        const int64_t local,
-        Divided("the number of experts", experts.count, by_.expert, "--ep"));
+    if (by_.expert > experts.count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ep ", by_.expert, " is more than there are experts (",
+                       experts.count, "): give at most so many"));
+    }
     ASSIGN_OR_RETURN(const int64_t devices, DevicesOfAnExpert());
     ASSIGN_OR_RETURN(
         const int64_t width,
         Divided("the experts' intermediate size", experts.intermediate, devices,
                 "--tp (with --ep: what it leaves)"));
-    AddLinear("router", experts.count, model_.hidden, experts.layers);
-    if (experts.shared_intermediate > 0) {
-      RETURN_IF_ERROR(AddFeedForward(
-          "shared_experts.", experts.shared_intermediate, experts.layers,
-          "the shared experts' intermediate size"));
+    MoeLayer layer{.experts = experts.count,
+                   .local_experts = experts.count / by_.expert,
+                   .top_k = experts.per_token,
+                   .hidden = experts.hidden,
+                   .intermediate = width,
+                   .gated = experts.gated,
+                   .layers = experts.layers,
+                   .type = experts.type};
+    const int64_t rest = experts.count % by_.expert;
+    if (rest > 0) {
+      layer.local_experts += 1;
+      layers_.moe.push_back(layer);
+      layer.local_experts -= 1;
+      layers_.notes.push_back(absl::StrCat(
+          rest, " of the ", by_.expert, " devices have ",
+          layer.local_experts + 1, " experts, the others ", layer.local_experts,
+          ": each is a layer of its own here"));
     }
-    layers_.moe.push_back({.experts = experts.count,
-                           .local_experts = local,
-                           .top_k = experts.per_token,
-                           .hidden = model_.hidden,
-                           .intermediate = width,
-                           .gated = model_.gated,
-                           .layers = experts.layers});
+    layers_.moe.push_back(std::move(layer));
     return absl::OkStatus();
   }
 

@@ -34,6 +34,8 @@ struct LinearLayer {
   int64_t n = 0;
   int64_t k = 0;
   int64_t layers = 0;  // How many there are.
+  // In which a quantised layer is computed ("fp8"); empty: it is not quantised.
+  std::string type = {};
   // For the last token of each sequence alone (logits).
   bool of_sequences = false;
 
@@ -49,6 +51,7 @@ struct MoeLayer {
   int64_t intermediate = 0;  // On a device.
   bool gated = true;
   int64_t layers = 0;
+  std::string type = {};  // As LinearLayer's.
 
   friend bool operator==(const MoeLayer&, const MoeLayer&) = default;
 };
@@ -80,8 +83,9 @@ struct ModelLayers {
 // Returns the layers of one device. Heads, intermediate widths and the
 // vocabulary (padded to 64 as engines do) are divided by `tensor`; keys and
 // values of fewer heads than devices are copied. Experts are divided by
-// `expert`; what is left of `tensor` divides each. Routers and what compresses
-// (DeepSeek) are on every device.
+// `expert`; what is left of `tensor` divides each. Where experts do not divide,
+// some devices have one more: there is a layer of each kind. Routers and what
+// compresses (DeepSeek) are on every device.
 //
 // Errors: INVALID_ARGUMENT for a number that does not divide, with those that
 // do.

@@ -18,7 +18,9 @@ namespace {
 constexpr int64_t kTokens = 37;
 
 void CheckExperts(const MoeLayer& layer, const Parallelism& by) {
-  Require(layer.local_experts * by.expert == layer.experts,
+  const int64_t least = layer.experts / by.expert;
+  Require(layer.local_experts == least || (layer.local_experts == least + 1 &&
+                                           layer.experts % by.expert != 0),
           "experts are lost or made");
   Require(layer.intermediate >= 1 && layer.hidden >= 1, "experts without size");
   Require(layer.top_k >= 1 && layer.top_k <= layer.experts,

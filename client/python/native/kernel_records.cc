@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/python/native/status_exception.h"
+#include "formats/config_text.h"
 #include "formats/workload/model_config.h"
 #include "formats/workload/model_layers.h"
 #include "model/kernel/served_layers.h"
@@ -43,8 +44,7 @@ struct LayerNumbers {
 };
 
 // What the layer's numbers would be in a config.json.
-absl::StatusOr<ModelConfig> ModelOf(const LayerNumbers& layer,
-                                    const Parallelism& parallelism) {
+absl::StatusOr<ModelConfig> ModelOf(const LayerNumbers& layer) {
   struct Number {
     const char* option;
     int64_t value;
@@ -69,15 +69,11 @@ absl::StatusOr<ModelConfig> ModelOf(const LayerNumbers& layer,
                      absl::StrJoin(faults, ", ")));
   }
   ModelConfig model;
-  model.hidden = layer.hidden;
-  // Attention of any kind: what matters is how experts are split.
-  model.heads = parallelism.tensor;
-  model.kv_heads = parallelism.tensor;
-  model.head_dim = 1;
-  model.experts = Experts{.count = layer.experts,
-                          .per_token = layer.top_k,
-                          .intermediate = layer.intermediate,
-                          .layers = 1};
+  model.experts = {{.count = layer.experts,
+                    .per_token = layer.top_k,
+                    .hidden = layer.hidden,
+                    .intermediate = layer.intermediate,
+                    .layers = 1}};
   return model;
 }
 
@@ -87,15 +83,15 @@ nb::tuple ExpertLayers(const nb::object& config, int64_t experts, int64_t top_k,
   const Parallelism parallelism = {.tensor = tensor_parallel,
                                    .expert = expert_parallel};
   const absl::StatusOr<ModelConfig> model =
-      config.is_none()
-          ? ModelOf({experts, top_k, hidden, intermediate}, parallelism)
-          : ParseModelConfig(ConfigText(config));
+      config.is_none() ? ModelOf({experts, top_k, hidden, intermediate})
+                       : ParseModelConfig(CompactConfig(ConfigText(config)));
   if (!model.ok()) ThrowStatus(model.status());
   const absl::StatusOr<ModelLayers> layers = SplitLayers(*model, parallelism);
   if (!layers.ok()) ThrowStatus(layers.status());
   std::vector<MoeLayer> distinct;
   for (MoeLayer layer : layers->moe) {
     layer.layers = 0;  // How many there are changes no launch.
+    layer.type.clear();
     if (std::find(distinct.begin(), distinct.end(), layer) == distinct.end())
       distinct.push_back(layer);
   }
@@ -156,7 +152,13 @@ std::string ConfigText(const nb::object& config) {
     return std::string(bytes.c_str(), bytes.size());
   }
   const nb::object json = nb::module_::import_("json");
-  return nb::cast<std::string>(json.attr("dumps")(config));
+  // Numbers of numpy and torch are numbers; their types are names.
+  const nb::object others = nb::cpp_function([](const nb::object& value) {
+    return nb::hasattr(value, "tolist") ? nb::object(value.attr("tolist")())
+                                        : nb::object(nb::str(value));
+  });
+  return nb::cast<std::string>(
+      json.attr("dumps")(config, "default"_a = others));
 }
 
 void AddKernelFunctions(nb::module_& module) {

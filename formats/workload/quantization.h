@@ -1,0 +1,75 @@
+// Quantization: the type in which an engine computes each layer, out of
+// "quantization_config" of a model's config.json.
+//
+//   const Quantization quantization(config_object, &notes);
+//   quantization.TypeOf({{"self_attn"}, {"q_proj", "k_proj"}}, 17);  // "fp8"
+//
+// Known methods: fp8 (also fbgemm), compressed-tensors, ModelOpt, mxfp4, GPTQ,
+// AWQ, bitsandbytes. Any other's name is the type of all its layers.
+//
+// Thread safety: immutable; pure functions.
+#ifndef WAVETUNE_FORMATS_WORKLOAD_QUANTIZATION_H_
+#define WAVETUNE_FORMATS_WORKLOAD_QUANTIZATION_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+namespace wavetune {
+
+// The modules that one launched layer is made of, as files name them: any of
+// `folders` with any of `leaves`. Files of different models name the same
+// module differently.
+struct Modules {
+  std::vector<absl::string_view> folders;
+  std::vector<absl::string_view> leaves;
+  bool experts = false;  // Of a mixture of experts.
+};
+
+class Quantization {
+ public:
+  // Nothing is quantised.
+  Quantization() = default;
+
+  // `config` is the object. Adds to `notes` what people should know.
+  Quantization(const nlohmann::json& config, std::vector<std::string>* notes);
+
+  // Returns the type of a layer's module; empty where it is not quantised.
+  // `layer` is -1 outside of the decoder's layers.
+  std::string TypeOf(const Modules& modules, int64_t layer) const;
+
+  // Says that experts run in this type, whatever the rest does.
+  void SetExperts(std::string type) { experts_ = std::move(type); }
+
+  bool IsQuantized() const { return !type_.empty() || !typed_.empty(); }
+
+ private:
+  // What is behind "layers.N." of a name, by N; -1: of any layer.
+  using Patterns = std::vector<std::pair<std::string, std::string>>;
+  using ByLayer = std::map<int64_t, Patterns>;
+
+  void ReadModelOpt(const nlohmann::json& config);
+  void ReadCompressedTensors(const nlohmann::json& config);
+  void AddAll(const nlohmann::json& names, const std::string& type,
+              ByLayer& to);
+  void Add(absl::string_view name, const std::string& type, ByLayer& to);
+  static const std::string* Matching(const ByLayer& patterns,
+                                     const Modules& modules, int64_t layer);
+
+  std::string type_;     // Of what nothing else says; empty: none.
+  std::string experts_;  // Of experts; empty: as the rest.
+  bool experts_only_ = false;
+  ByLayer plain_;  // Not quantised.
+  ByLayer typed_;  // Of another type.
+  bool too_many_ = false;
+  std::string unread_;  // A pattern that is not understood.
+};
+
+}  // namespace wavetune
+
+#endif  // WAVETUNE_FORMATS_WORKLOAD_QUANTIZATION_H_
