@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/commands/bench_command_fixture.h"
+#include "formats/config_text.h"
 #include "formats/workload/workload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -56,7 +57,7 @@ TEST_F(WorkloadCommandTest, AddsAModelAndSaysWhatItIsForKernels) {
             kExitOk)
       << err_.str();
   EXPECT_EQ(daemon_->workload_request.name(), "llama");
-  EXPECT_EQ(daemon_->workload_request.config(), kConfig);
+  EXPECT_EQ(daemon_->workload_request.config(), CompactConfig(kConfig));
   EXPECT_EQ(daemon_->workload_request.tensor_parallel(), 2);
   EXPECT_EQ(daemon_->workload_request.max_tokens(), 4096);
   EXPECT_EQ(out_.str(),
@@ -67,7 +68,7 @@ TEST_F(WorkloadCommandTest, AddsAModelAndSaysWhatItIsForKernels) {
 TEST_F(WorkloadCommandTest, TakesTheFolderThatHoldsTheModel) {
   EXPECT_EQ(Run({"workload", "add", "llama", "--config", folder_.path()}),
             kExitOk);
-  EXPECT_EQ(daemon_->workload_request.config(), kConfig);
+  EXPECT_EQ(daemon_->workload_request.config(), CompactConfig(kConfig));
 }
 
 TEST_F(WorkloadCommandTest, SaysWhatIsWrongBeforeAnyDaemonIsAsked) {
@@ -101,7 +102,67 @@ TEST_F(WorkloadCommandTest, RefusesNamesAndFilesThatAreNone) {
   EXPECT_THAT(err_.str(), HasSubstr("/nowhere.json"));
   Write("config.json", std::string(kMaxConfigFileBytes + 1, ' '));
   EXPECT_NE(Run({"workload", "add", "a", "--config", config_}), kExitOk);
-  EXPECT_THAT(err_.str(), HasSubstr("1048576"));
+  EXPECT_THAT(err_.str(), HasSubstr("16777216"));
+}
+
+// As ModelOpt's lists of all experts are.
+TEST_F(WorkloadCommandTest, AFileOfMegabytesIsSentWithoutWhatSaysNothing) {
+  std::string large(kConfig);
+  large.pop_back();
+  large +=
+      ", \"quantization_config\": {\"quant_method\": \"modelopt\", "
+      "\"quant_algo\": \"MIXED_PRECISION\", \"quantized_layers\": {";
+  for (int i = 0; i < 40000; ++i) {
+    large +=
+        (i > 0 ? ", " : "") +
+        ("\"model.layers.0.mlp.experts." + std::to_string(i) + ".up_proj\"") +
+        ": {\"quant_algo\": \"NVFP4\", \"group_size\": 16}";
+  }
+  large += "}}}";
+  ASSERT_GT(large.size(), size_t{3} << 20);
+  Write("config.json", large);
+  EXPECT_EQ(Run({"workload", "add", "a", "--config", config_}), kExitOk)
+      << err_.str();
+  EXPECT_LT(daemon_->workload_request.config().size(), 1000u);
+  std::string names = "{\"hidden_size\": 64, \"x\": [\"\"";
+  for (int i = 0; i < 200000; ++i) names += ", \"a name\"";
+  Write("config.json", names + "]}");
+  EXPECT_NE(Run({"workload", "add", "a", "--config", config_}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("bytes without blanks and labels, of which "
+                                    "at most 1048576 are read"));
+}
+
+TEST_F(WorkloadCommandTest, ModelOptsFileBesideTheConfigIsRead) {
+  Write("hf_quant_config.json",
+        R"({"quantization": {"quant_algo": "FP8",
+                             "exclude_modules": ["lm_head"]}})");
+  EXPECT_EQ(Run({"workload", "show", "--config", folder_.path(), "--json"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_EQ(Output()[0]["layers"][0]["type"], "fp8");
+  Write("hf_quant_config.json", "{");
+  EXPECT_NE(Run({"workload", "show", "--config", folder_.path()}), kExitOk);
+}
+
+TEST_F(WorkloadCommandTest, ShowsLayersOfFilesWithoutADaemon) {
+  daemon_->error = absl::UnavailableError("no daemon");
+  EXPECT_EQ(Run({"workload", "show", "--config", config_, "--tp", "2"}),
+            kExitOk)
+      << err_.str();
+  EXPECT_THAT(out_.str(), HasSubstr("qkv_proj          2   64  64"));
+  const std::string other = Write("other.json", "{\"hidden_size\": 64}");
+  EXPECT_EQ(Run({"workload", "show", "--config", config_, other}), kExitOk);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("LlamaForCausalLM  5 linear, 1 of attention"));
+  EXPECT_THAT(out_.str(), HasSubstr("refused: config.json of an architecture"));
+  EXPECT_EQ(Run({"workload", "show", "--config", config_, other, "--json"}),
+            kExitOk);
+  EXPECT_EQ(Output()[0]["layers"][0]["n"], 128);
+  EXPECT_THAT(Output()[1]["problem"], HasSubstr("it lacks vocab_size"));
+  EXPECT_EQ(Run({"workload", "show"}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("or files with --config"));
+  EXPECT_EQ(Run({"workload", "show", "a", "--config", config_}), kExitUsage);
+  EXPECT_NE(Run({"workload", "show", "--config", other}), kExitOk);
 }
 
 TEST_F(WorkloadCommandTest, ListsWorkloads) {

@@ -66,6 +66,8 @@ const std::vector<absl::string_view> kAttentionFolders = {"self_attn", "attn",
                                                           "attention", "mixer"};
 const std::vector<absl::string_view> kFeedForwardFolders = {
     "mlp", "ffn", "feed_forward", "block_sparse_moe", "mixer"};
+// Of Gemma 4's experts, which are beside the dense layer.
+const std::vector<absl::string_view> kNoFolder = {"", "moe"};
 const std::vector<absl::string_view> kSharedFolders = {
     "mlp.shared_experts",
     "mlp.shared_expert",
@@ -977,14 +979,18 @@ class ConfigReader {
       AddFeedForward(i, "shared_experts.", kExpertLayers, kSharedFolders,
                      "the shared experts' intermediate size", shared_width_[i]);
     }
-    Count(Experts{.count = experts_[i],
-                  .per_token = per_token_[i],
-                  .hidden = expert_hidden_,
-                  .intermediate = expert_width_[i],
-                  .gated = known_.gated,
-                  .type = quantization_.TypeOf(
-                      {kFeedForwardFolders, {"experts"}, true}, i)},
-          model_.experts, expert_places_);
+    Count(
+        Experts{.count = experts_[i],
+                .per_token = per_token_[i],
+                .hidden = expert_hidden_,
+                .intermediate = expert_width_[i],
+                .gated = known_.gated,
+                .type = quantization_.TypeOf(
+                    {Is(ModelStyle::kGemma4) ? kNoFolder : kFeedForwardFolders,
+                     {"experts"},
+                     true},
+                    i)},
+        model_.experts, expert_places_);
   }
 
   void AddLogits() {
