@@ -46,6 +46,8 @@ ROUTINGS = ("random", "skewed")
 SGLANG_FROM = 700
 # A candidate that takes longer than the best so far is not measured further.
 HOPELESS = 1.6
+# With --known: one that took longer in an earlier call is not measured at all.
+NEAR = 1.25
 FINALISTS = 6
 ROUNDS = 11
 
@@ -386,6 +388,18 @@ def candidates(model: Model, tokens: int) -> list[Choice]:
     return [both(own) for own in space if low <= own["BLOCK_SIZE_M"] <= high]
 
 
+def near_the_best(files: list[Path]) -> dict[tuple[str, str, int], list[Choice]]:
+    """Returns the candidates that were not far from the best before: in all of the files together, by point."""
+    found: dict[tuple[str, str, int], list[Choice]] = collections.defaultdict(list)
+    for file in files:
+        for own in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+            if own["engine"] == "vllm":
+                fastest = min(time_us for _, time_us in own["first"])
+                near = [Choice(*map(tuple, choice)) for choice, time_us in own["first"] if time_us <= NEAR * fastest]
+                found[own["model"], own["routing"], own["tokens"]] += near
+    return found
+
+
 @dataclass
 class Point:
     """What is measured together."""
@@ -519,36 +533,44 @@ def measure(engine: Any, layer: Layer, policies: dict[str, Choice], choices: lis
     """Returns the times of all choices, and the medians of the best and of the policies."""
     count = len(layer.routings)
     first: dict[Choice, float] = {}
-    graphs, failed = {}, {}
+    graphs: dict[Choice, Any] = {}
+    failed: dict[Choice, str] = {}
     best = math.inf
-    for choice in choices:
+
+    def graph_of(choice: Choice) -> Any:
         for number in range(count):  # What sorts slots cannot be captured.
             layer.order(engine, number, choice.gate_up[0])
+        return watch.graph(lambda number: engine.launch(layer, choice, number), count)
+
+    def time_us(choice: Choice, about_us: float) -> float:
+        if layer.tokens >= 512:  # So that the GPU's power does not limit its clock, which what came before would decide.
+            time.sleep(min(0.008, max(0.001, 4e-6 * about_us)))
+        return watch.time_us(graphs[choice])
+
+    for choice in choices:
         try:
-            graph = watch.graph(lambda number: engine.launch(layer, choice, number), count)
+            graphs[choice] = graph_of(choice)
         except Exception as error:  # The device may lack what it takes.
             failed[choice] = f"{type(error).__name__}: {error}"[:200]
             continue
-        watch.time_us(graph)  # Its upload is no part of it.
-        times = []
+        times = [watch.time_us(graphs[choice])]  # With its upload.
         for _ in range(3):
-            times.append(watch.time_us(graph))
-            if min(times) > HOPELESS * best:
+            times.append(time_us(choice, times[-1]))
+            if min(times[1:]) > HOPELESS * best:
                 break
-        first[choice] = statistics.median(times)
+        first[choice] = statistics.median(times[1:])
         best = min(best, first[choice])
-        if first[choice] <= 1.1 * best or choice in policies.values():
-            graphs[choice] = graph
+        if first[choice] > 1.1 * best and choice not in policies.values():
+            del graphs[choice]
     if not first:
         raise RuntimeError(f"nothing ran: {next(iter(failed.values()), 'there is nothing to run')}")
-    order = sorted(graphs, key=first.__getitem__)
+    order = sorted(first, key=first.__getitem__)
     finalists = list(dict.fromkeys([*order[:FINALISTS], *(own for own in policies.values() if own in first)]))
+    graphs.update({choice: graph_of(choice) for choice in finalists if choice not in graphs})
     times_of = collections.defaultdict(list)
     for turn in range(ROUNDS):
         for choice in finalists if turn % 2 else finalists[::-1]:
-            if layer.tokens >= 512:  # So that the GPU's power does not limit its clock.
-                time.sleep(min(0.008, max(0.001, 4e-6 * first[choice])))
-            times_of[choice].append(watch.time_us(graphs[choice]))
+            times_of[choice].append(time_us(choice, first[choice]))
     medians = {choice: statistics.median(times) / count for choice, times in times_of.items()}
     winner = min(medians, key=medians.__getitem__)
     errors = {choice: layer.error(engine, choice) for choice in {winner, *policies.values()} if choice in first}
@@ -566,6 +588,7 @@ def run(options: argparse.Namespace) -> None:
     engines = open_engines(options)
     points = points_of(options, engines)
     folders = dict(options.policy)
+    near = near_the_best(options.known)
     context = multiprocessing.get_context("spawn")
     pool = concurrent.futures.ProcessPoolExecutor(options.jobs, context, begin_worker, (options,))
     ahead = Ahead(pool, engines)
@@ -575,7 +598,7 @@ def run(options: argparse.Namespace) -> None:
         policies = engines[point.engine].policies(model, point.tokens, folders)
         everything = list(policies.values())
         if point.engine == "vllm" and not options.policies_only:
-            everything += candidates(model, point.tokens)
+            everything += near.get((point.model, point.routing, point.tokens), candidates(model, point.tokens))
         everything = list(dict.fromkeys(everything))
         ahead.add(point, everything)
         asked.append((point, policies, everything))
@@ -736,6 +759,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--vllm", type=Path, help="an unpacked wheel of vLLM")
     parser.add_argument("--sglang", type=Path, help="an unpacked wheel of SGLang")
     parser.add_argument("--policy", action="append", default=[], metavar="NAME=FOLDER", help="exported files")
+    parser.add_argument("--known", type=Path, action="append", default=[], metavar="FILE", help="of an earlier call: only "
+        "candidates that were near its best are measured again")  # fmt: skip
     parser.add_argument("--out", type=Path, help="times are added to this file, a line of JSON for a point")
     parser.add_argument("--seconds", type=float, default=math.inf, help="begin no point later")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that compile")
