@@ -14,6 +14,12 @@ from wavetune import engine_kernel
 
 LAYER = engine_kernel.Layer(experts=8, intermediate=64, hidden=128, top_k=2)
 RULE = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}
+
+
+def launch(tokens, **changes):
+    return engine_kernel.Launch(tokens, {**RULE, **changes}, {**RULE, **changes})
+
+
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="Triton is not installed")
 
 # A kernel that copies, does not compile for row tiles of 64, ends the compiler's process for those of 128, and needs too much shared
@@ -79,10 +85,13 @@ def own_cache(tmp_path, monkeypatch):
 @needs_triton
 @pytest.mark.parametrize("engine", ["vllm", "sglang"])
 def test_what_the_engines_kernel_does_not_compile_is_told_from_the_rest(tmp_path, engine):
-    launches = [(tokens, {**RULE, "BLOCK_SIZE_M": rows}) for tokens, rows in ((1, 16), (700, 32), (700, 64), (700, 128), (9, 32))]
-    launches.append((700, {**RULE, "BLOCK_SIZE_M": 256, "BLOCK_SIZE_K": 256, "num_stages": 4}))
-    found = engine_kernel.uncompiled(engine, LAYER, launches, (700, RULE), 90, package(tmp_path, engine))
-    assert sorted(found) == [2, 3, 5]
+    rows = ((1, 16), (700, 32), (700, 64), (700, 128), (9, 32))
+    launches = [launch(tokens, BLOCK_SIZE_M=own) for tokens, own in rows]
+    launches.append(launch(700, BLOCK_SIZE_M=256, BLOCK_SIZE_K=256, num_stages=4))
+    # Of one product alone.
+    launches.append(launch(700)._replace(down={**RULE, "BLOCK_SIZE_M": 64}))
+    found = engine_kernel.uncompiled(engine, LAYER, launches, launch(700), 90, package(tmp_path, engine))
+    assert sorted(found) == [2, 3, 5, 6]
     assert found[2].startswith("CompileTimeAssertionFailure")
     assert "ended with status" in found[3]
     assert "shared memory" in found[5]
@@ -92,8 +101,8 @@ def test_what_the_engines_kernel_does_not_compile_is_told_from_the_rest(tmp_path
 def test_the_installed_package_is_asked_without_being_imported(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(package(tmp_path, "vllm")))
     # Nothing of it can be imported.
-    assert engine_kernel.installed("vllm") == tmp_path
-    assert engine_kernel.uncompiled("vllm", LAYER, [(8, RULE)], (8, RULE), 90) == {}
+    assert engine_kernel.root_of("vllm") == tmp_path
+    assert engine_kernel.uncompiled("vllm", LAYER, [launch(8)], launch(8), 90) == {}
     assert "vllm" not in sys.modules
 
 
@@ -110,7 +119,7 @@ def test_the_installed_package_is_asked_without_being_imported(tmp_path, monkeyp
 def test_where_nobody_can_tell_it_is_said_why(tmp_path, more, broken, control, said):
     root = package(tmp_path, "vllm", more, broken)
     with pytest.raises(engine_kernel.CannotTell, match=said):
-        engine_kernel.uncompiled("vllm", LAYER, [(8, RULE)], (8, {**RULE, "BLOCK_SIZE_M": control}), 90, root)
+        engine_kernel.uncompiled("vllm", LAYER, [launch(8)], launch(8, BLOCK_SIZE_M=control), 90, root)
 
 
 @needs_triton
@@ -135,14 +144,21 @@ def test_a_running_engine_compiles_with_its_own_module_which_stays_as_it_is():
     before = triton.runtime.driver.active if triton.runtime.driver._active else None
     engine_kernel.compile_without_gpu(90)
     try:
-        engine_kernel.compile_here(module, LAYER, 8, RULE)
+        engine_kernel.compile_here(module, LAYER, launch(8))
     finally:
         triton.runtime.driver.set_active(before)
     assert kernel.compiled == [False, True]
     assert module.fused_moe_kernel is kernel
 
 
+def test_the_package_that_a_folder_is_in_comes_first(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(package(tmp_path / "installed", "vllm")))
+    folder = package(tmp_path / "named", "vllm").joinpath("vllm", "model_executor", "layers", "fused_moe", "configs")
+    assert engine_kernel.root_of("vllm", folder) == tmp_path / "named"
+    assert engine_kernel.root_of("vllm", tmp_path / "vllm" / "configs") == tmp_path / "installed"
+
+
 def test_an_engine_that_is_not_installed_says_nothing(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
     with pytest.raises(engine_kernel.CannotTell, match="vllm is not installed"):
-        engine_kernel.uncompiled("vllm", LAYER, [(8, RULE)], (8, RULE), 90)
+        engine_kernel.uncompiled("vllm", LAYER, [launch(8)], launch(8), 90)

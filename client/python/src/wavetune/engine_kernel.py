@@ -27,7 +27,6 @@ import types
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
-from unittest import mock
 
 # Modules of the kernel and its launch, the newest layout first.
 MODULES = {
@@ -51,10 +50,15 @@ class Layer(NamedTuple):
     intermediate: int
     hidden: int
     top_k: int
+    gated: bool = True  # gate_up makes two columns for each of the intermediate ones.
 
 
-# A number of tokens, and the configuration that is used there.
-Launch = Tuple[int, Mapping[str, int]]
+class Launch(NamedTuple):
+    """What is launched at a number of tokens."""
+
+    tokens: int
+    gate_up: Mapping[str, Any]
+    down: Mapping[str, Any]
 
 
 class CannotTell(Exception):
@@ -66,15 +70,15 @@ def uncompiled(
 ) -> Dict[int, str]:
     """Returns those of `launches` that the engine's kernel does not compile: their places, and why.
 
-    control: what the engine would launch by itself. Where that does not compile, the reason is elsewhere.
-    architecture: of the GPU, as 90 for sm_90. root: the folder that has the engine's package; the one that is installed unless given.
+    control: what the engine would launch by itself, at any count. Where that does not compile, the reason is elsewhere.
+    architecture: of the GPU, as 90 for sm_90. root: the folder that has the engine's package; root_of(engine) unless given.
 
     Raises CannotTell: the engine or Triton is not there, or it is a version that is not known.
     Cost: seconds, in processes; what Triton's cache has is not compiled again.
     """
-    package = root or installed(engine)
+    package = root or root_of(engine)
     if package is None:
-        raise CannotTell(f"{engine} is not installed")
+        raise CannotTell(f"{engine} is not installed, or has no {' or '.join(MODULES[engine])}")
     if importlib.util.find_spec("triton") is None:
         raise CannotTell("Triton is not installed")
     shares = max(1, min(_MOST_PROCESSES, os.cpu_count() or 1, -(-len(launches) // 4)))
@@ -90,31 +94,32 @@ def uncompiled(
     return found
 
 
-def installed(engine: str) -> Optional[Path]:
-    """Returns the folder that has the engine's package, without importing it."""
+def root_of(engine: str, folder: Optional[Path] = None) -> Optional[Path]:
+    """Returns the folder that has the engine's package with its kernel, without importing it: the package that `folder` is
+    in, or the one that is installed. None where there is none."""
+    parents = [] if folder is None else [own.parent for own in (folder, *folder.parents) if own.name == engine]
     spec = importlib.util.find_spec(engine)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(list(spec.submodule_search_locations)[0]).parent
+    if spec is not None and spec.submodule_search_locations:
+        parents += [Path(location).parent for location in spec.submodule_search_locations]
+    return next((parent for parent in parents if _module_in(engine, parent) is not None), None)
 
 
-def compile_here(module: Any, layer: Layer, tokens: int, configuration: Mapping[str, int]) -> None:
-    """Compiles both launches with the kernel of the engine's `module`, for this process's GPU.
+def compile_here(module: Any, layer: Layer, launch: Launch) -> None:
+    """Compiles both products with the kernel of the engine's `module`, for this process's GPU.
 
     Raises whatever Triton raises where they do not compile, and CannotTell where the module is of a kind that is not known.
     """
-    launch = next((getattr(module, name) for name in _LAUNCHES if callable(getattr(module, name, None))), None)
+    function = next((getattr(module, name) for name in _LAUNCHES if callable(getattr(module, name, None))), None)
     kernel = getattr(module, _KERNEL, None)
-    if not isinstance(launch, types.FunctionType) or not hasattr(kernel, "warmup"):
+    if not isinstance(function, types.FunctionType) or not hasattr(kernel, "warmup"):
         raise CannotTell(f"{module.__name__} has no {_KERNEL} with a launch that is known")
     # A function of the same code that sees another kernel: the engine's own goes on as it was.
     compiled = CompiledOnly(kernel)
-    twin = types.FunctionType(
-        launch.__code__, {**launch.__globals__, _KERNEL: compiled}, launch.__name__, launch.__defaults__, launch.__closure__
-    )
-    twin.__kwdefaults__ = launch.__kwdefaults__
+    seen = {**function.__globals__, _KERNEL: compiled}
+    twin = types.FunctionType(function.__code__, seen, function.__name__, function.__defaults__, function.__closure__)
+    twin.__kwdefaults__ = function.__kwdefaults__
     for down in (False, True):
-        twin(**_arguments(module, launch, layer, tokens, configuration, down))
+        twin(**_arguments(module, function, layer, launch, down))
 
 
 class CompiledOnly:
@@ -170,18 +175,18 @@ class _Tensor:
         return 1 << 20
 
 
-def _arguments(
-    module: Any, launch: Any, layer: Layer, tokens: int, configuration: Mapping[str, int], down: bool
-) -> Dict[str, Any]:
+def _arguments(module: Any, function: Any, layer: Layer, launch: Launch, down: bool) -> Dict[str, Any]:
     import triton.language
 
+    tokens, configuration = launch.tokens, launch.down if down else launch.gate_up
     slots, rows = tokens * layer.top_k, configuration["BLOCK_SIZE_M"]
     # What vLLM does not sort is another program.
     single = hasattr(module, "_prepare_expert_assignment") and 4 * slots <= layer.experts
     length = min(slots * rows, slots + layer.experts * (rows - 1))
-    n, k = (layer.hidden, layer.intermediate) if down else (2 * layer.intermediate, layer.hidden)
+    width = (2 if layer.gated else 1) * layer.intermediate
+    n, k = (layer.hidden, layer.intermediate) if down else (width, layer.hidden)
     weights = _Tensor("float32", tokens, layer.top_k)
-    takes_none = launch.__name__ == _LAUNCHES[0]
+    takes_none = function.__name__ == _LAUNCHES[0]
     known: Dict[str, Any] = {
         "A": _Tensor("bfloat16", slots if down else tokens, k),
         "B": _Tensor("bfloat16", layer.experts, n, k),
@@ -193,15 +198,16 @@ def _arguments(
         "num_tokens_post_padded": _Tensor("int32", 1),
         "mul_routed_weight": down,
         "top_k": 1 if down else layer.top_k,
-        "config": dict(configuration),
+        # Engines take these out before, or put them in.
+        "config": {name: value for name, value in configuration.items() if name not in ("USE_TMA", "SPLIT_K")},
         "compute_type": triton.language.bfloat16,
         **dict.fromkeys(("A_scale", "B_scale", "B_zp", "B_bias", "bias", "block_shape")),
         **dict.fromkeys(("use_fp8_w8a8", "use_int8_w8a8", "use_int8_w8a16", "use_int4_w4a16", "per_channel_quant"), False),
     }
-    parameters = inspect.signature(launch).parameters
+    parameters = inspect.signature(function).parameters
     unknown = [name for name, own in parameters.items() if name not in known and own.default is own.empty]
     if unknown:
-        raise CannotTell(f"{launch.__name__} takes {', '.join(unknown)}, too")
+        raise CannotTell(f"{function.__name__} takes {', '.join(unknown)}, too")
     return {name: known[name] for name in parameters if name in known}
 
 
@@ -216,6 +222,8 @@ class _StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        from unittest import mock  # Late: who only asks inside of an engine needs none of this.
+
         value = mock.MagicMock(name=f"{self.__name__}.{name}")
         setattr(self, name, value)
         return value
@@ -243,6 +251,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def _file(root: Path, module: str) -> Path:
     return root.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _module_in(engine: str, root: Path) -> Optional[str]:
+    return next((own for own in MODULES[engine] if _file(root, own).exists()), None)
 
 
 class _Platform:
@@ -280,6 +292,11 @@ def _number(capability: Any) -> int:
     return capability if isinstance(capability, int) else 10 * capability[0] + capability[1]
 
 
+def stand_in_for(package: str) -> None:
+    """Lets everything be in a package that need not be installed, and nothing be anything."""
+    sys.meta_path.insert(0, _Finder(package))
+
+
 def load(engine: str, root: Path, architecture: int, more: Iterable[str] = (), device_name: str = "") -> types.ModuleType:
     """Returns the module of the engine's kernel, out of its package in `root`; needs Triton.
 
@@ -287,12 +304,12 @@ def load(engine: str, root: Path, architecture: int, more: Iterable[str] = (), d
     """
     import triton.language
 
-    name = next((own for own in MODULES[engine] if _file(root, own).exists()), None)
+    name = _module_in(engine, root)
     if name is None:
         raise CannotTell(f"{root} has no {' or '.join(MODULES[engine])}")
     sys.meta_path.insert(0, _Finder(engine, root, {name, *more}))
     if "torch" not in sys.modules:  # It takes seconds, and nothing here is computed.
-        sys.meta_path.insert(0, _Finder("torch"))
+        stand_in_for("torch")
     sys.modules.setdefault("regex", re)
     platform = _Platform(architecture, device_name)
     if engine == "vllm":
@@ -381,7 +398,7 @@ def _compile_share(work: _Work, launches: List[Launch]) -> List[Optional[str]]:
     reasons: List[Optional[str]] = []
     while len(reasons) < len(launches):
         before = len(reasons)
-        rest = [[tokens, dict(configuration)] for tokens, configuration in launches[before:]]
+        rest = [[tokens, dict(gate_up), dict(down)] for tokens, gate_up, down in launches[before:]]
         status, said = _run(json.dumps([work.engine, work.layer, work.architecture, work.root, rest]), reasons)
         if len(reasons) == len(launches):
             break
@@ -418,10 +435,10 @@ def _main() -> None:
     engine, layer, architecture, root, launches = json.load(sys.stdin)
     compile_without_gpu(architecture)
     module = load(engine, Path(root), architecture)
-    for tokens, configuration in launches:
+    for launch in launches:
         reason = None
         try:
-            compile_here(module, Layer(*layer), tokens, configuration)
+            compile_here(module, Layer(*layer), Launch(*launch))
         except CannotTell:
             raise
         except Exception as error:  # Whatever Triton makes of it.
