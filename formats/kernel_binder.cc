@@ -365,6 +365,8 @@ KernelSpec KernelBinder::Bind() {
   if (proto_.portfolio_size() > 0)
     spec.portfolio_size = proto_.portfolio_size();
   spec.serves = BindServes();
+  spec.served_types.assign(proto_.serves().types().begin(),
+                           proto_.serves().types().end());
   return spec;
 }
 

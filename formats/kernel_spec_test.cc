@@ -72,6 +72,11 @@ TEST(KernelSpecConversionTest, LayersNameDimensionsOrMeanThoseOfTheirFields) {
             ServedLayers(ServedLinear{.m = 0, .n = 1, .k = 2}));
   EXPECT_EQ(served("serves { linear { m: \"k\" k: \"m\" } }"),
             ServedLayers(ServedLinear{.m = 2, .n = 1, .k = 0}));
+  EXPECT_EQ(KernelSpecFromProto(
+                ParseSpec(std::string(kSpec) +
+                          "serves { linear {} types: [\"fp8\", \"int8\"] }"))
+                ->served_types,
+            (std::vector<std::string>{"fp8", "int8"}));
 }
 
 TEST(KernelSpecConversionTest, SpecialisationsOfExpertsMayHaveTheFieldsNames) {

@@ -42,7 +42,7 @@ TEST_F(ClientWorkloadTest, AProcessDeclaresTheModelThatItServes) {
   const auto requests = node_.workload_requests();
   ASSERT_EQ(requests.size(), 2u);
   EXPECT_EQ(requests[0].name(), "llama");
-  EXPECT_EQ(requests[0].config(), "{\"hidden_size\": 64}");
+  EXPECT_EQ(requests[0].config(), "{\"hidden_size\":64}");
   EXPECT_EQ(requests[0].tensor_parallel(), 2);
   EXPECT_EQ(requests[0].expert_parallel(), 1);
   EXPECT_EQ(requests[0].max_tokens(), 8192);

@@ -13,6 +13,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
@@ -115,6 +116,7 @@ class ConfigReader {
     AddLogits();
     RETURN_IF_ERROR(fields_.Check(model_.architecture));
     LeaveOutWhatIsNotKnown();
+    NoteTypes();
     return std::move(model_);
   }
 
@@ -1022,6 +1024,18 @@ class ConfigReader {
     std::erase_if(model_.projections, is_left_out);
     if ((left_out_ & kExpertLayers) != 0) model_.experts.clear();
     if ((left_out_ & kAttentionItself) != 0) model_.attention.clear();
+  }
+
+  void NoteTypes() {
+    std::set<std::string> types;
+    for (const Projection& projection : model_.projections) {
+      types.insert(projection.type);
+    }
+    for (const Experts& experts : model_.experts) types.insert(experts.type);
+    types.erase("");
+    if (types.empty()) return;
+    Note(absl::StrCat("layers that run in ", absl::StrJoin(types, ", "),
+                      " are problems only of kernels that say so (serves)"));
   }
 
   // Attention with compressed keys and values (DeepSeek).

@@ -53,6 +53,7 @@ class ProblemMaker {
       const auto same = std::find_if(
           distinct.begin(), distinct.end(), [&](const LinearLayer& other) {
             return other.n == layer.n && other.k == layer.k &&
+                   other.type == layer.type &&
                    other.of_sequences == layer.of_sequences;
           });
       if (same == distinct.end()) {
@@ -68,6 +69,7 @@ class ProblemMaker {
   void AddLinear(const ServedLinear& served, const LinearLayer& layer) {
     Begin(absl::StrCat(layer.name, ", n = ", layer.n, ", k = ", layer.k),
           layer.layers);
+    if (!Computes(layer.type)) return;
     for (const int64_t m : layer.of_sequences ? sequences_ : tokens_) {
       Take("", {{served.m, m}, {served.n, layer.n}, {served.k, layer.k}});
     }
@@ -89,6 +91,7 @@ class ProblemMaker {
     Begin(absl::StrCat(name, ", n = ", n, ", k = ", k, ", ",
                        layer.local_experts, " experts"),
           layer.layers);
+    if (!Computes(layer.type)) return;
     std::vector<std::pair<int32_t, int64_t>> extents = {{served.n, n},
                                                         {served.k, k}};
     if (served.top_k >= 0) extents.emplace_back(served.top_k, layer.top_k);
@@ -192,6 +195,16 @@ class ProblemMaker {
   void Begin(std::string layer, int64_t layers) {
     result_.push_back({.layer = std::move(layer), .layers = layers});
     seen_.clear();
+  }
+
+  // Whether the kernel computes layers of this type; says it where not.
+  bool Computes(const std::string& type) {
+    if (ServesType(spec_.served_types, type)) return true;
+    result_.back().why_left_out =
+        type.empty() ? "it is not quantised: the kernel's types are others"
+                     : absl::StrCat("it runs in ", type,
+                                    ", which is none of the kernel's types");
+    return false;
   }
 
   void LeaveOut(const std::string& why) {

@@ -38,6 +38,8 @@ struct LayerProblems {
 
 // Returns what the layers become for a kernel, layer by layer; nothing for a
 // kernel that does not say what it serves, or serves no layer of the model.
+// Layers that an engine runs in a type that the kernel does not compute
+// (ServesType) have no problems.
 //
 //   linear     tokens of the ladder; lm_head at most kMostSequences of them
 //   moe        each token count, routed evenly and unequally

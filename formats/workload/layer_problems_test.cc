@@ -60,6 +60,30 @@ TEST(LayerProblemsTest, EqualLayersAreOneAndWeighAsMuch) {
   EXPECT_DOUBLE_EQ(made[0].problems[0].weight, 1.0 / 16);
 }
 
+TEST(LayerProblemsTest, LayersOfOtherTypesAreNoProblems) {
+  ModelLayers layers = TwoAlike();
+  layers.linear[0].type = "fp8";
+  KernelSpec spec = Linear();
+  const auto counts = [&] {
+    std::vector<size_t> of_layers;
+    for (const LayerProblems& layer :
+         ProblemsOf(layers, 600, spec, TokenCounts::kProfiled)) {
+      of_layers.push_back(layer.problems.size());
+    }
+    return of_layers;
+  };
+  EXPECT_THAT(counts(), ElementsAre(0, 14, 16));
+  EXPECT_EQ(
+      ProblemsOf(layers, 600, spec, TokenCounts::kProfiled)[0].why_left_out,
+      "it runs in fp8, which is none of the kernel's types");
+  spec.served_types = {"bfloat16"};
+  EXPECT_THAT(counts(), ElementsAre(0, 14, 16));
+  spec.served_types = {"fp8"};
+  EXPECT_THAT(counts(), ElementsAre(16, 0, 0));
+  spec.served_types = {"fp8", "float16"};
+  EXPECT_THAT(counts(), ElementsAre(16, 14, 16));
+}
+
 TEST(LayerProblemsTest, LogitsAreOfSequences) {
   const auto made =
       ProblemsOf(TwoAlike(), 600, Linear(), TokenCounts::kProfiled);

@@ -373,13 +373,13 @@ TEST(ModelConfigTest, AQuantizationThatSaysTooLittleCountsForAllLayers) {
   const ModelConfig odd = model(R"({"quant_method": "fp8",
       "modules_to_not_convert": ["re:(self|x)+_attn"]})");
   EXPECT_EQ(TypeOf(odd, "o_proj"), "fp8");
-  EXPECT_THAT(odd.notes, ElementsAre(HasSubstr("a pattern that is not read")));
+  EXPECT_THAT(odd.notes, Contains(HasSubstr("a pattern that is not read")));
   std::string many = "\"*x*\"";
   for (int i = 0; i < 300; ++i) many += ", \"*self_attn*\"";
   const ModelConfig flood = model(
       R"({"quant_method": "fp8", "modules_to_not_convert": [)" + many + "]}");
   EXPECT_EQ(TypeOf(flood, "o_proj"), "fp8");
-  EXPECT_THAT(flood.notes, ElementsAre(HasSubstr("more patterns of names")));
+  EXPECT_THAT(flood.notes, Contains(HasSubstr("more patterns of names")));
 }
 
 TEST(ModelConfigTest, ANameOfAnArchitectureIsShownSafely) {

@@ -146,6 +146,7 @@ struct KernelSpec {
   ProblemLimits limits;
   int portfolio_size = kDefaultPortfolioSize;  // Most candidates per sub-table.
   ServedLayers serves;
+  std::vector<std::string> served_types;  // As ServesType.
 
   // Returns the specialisations' names, or one empty name where there are none.
   // Cannot fail.

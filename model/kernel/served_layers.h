@@ -8,6 +8,8 @@
 #ifndef WAVETUNE_MODEL_KERNEL_SERVED_LAYERS_H_
 #define WAVETUNE_MODEL_KERNEL_SERVED_LAYERS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -61,6 +63,25 @@ struct ServedAttention {
   friend bool operator==(const ServedAttention&,
                          const ServedAttention&) = default;
 };
+
+// Types in which layers are computed. A layer that is not quantised has the
+// type that the engine is told, any of the first three.
+inline constexpr const char* kServedTypes[] = {
+    "float32", "float16", "bfloat16", "fp8", "mxfp8",
+    "int8",    "nvfp4",   "mxfp4",    "nf4", "int4"};
+inline constexpr size_t kPlainTypes = 3;
+
+// Returns whether a kernel that computes `types` computes layers of `type`;
+// empty: not quantised. No types at all are those that are not quantised.
+inline bool ServesType(const std::vector<std::string>& types,
+                       const std::string& type) {
+  if (types.empty()) return type.empty();
+  const auto has = [&types](const std::string& one) {
+    return std::find(types.begin(), types.end(), one) != types.end();
+  };
+  if (!type.empty()) return has(type);
+  return std::any_of(kServedTypes, kServedTypes + kPlainTypes, has);
+}
 
 // std::monostate: the manifest does not say.
 using ServedLayers =

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/served_layers.h"
@@ -20,6 +22,24 @@ constexpr const char* kEngines[] = {"vllm", "sglang"};
 
 // A meaning and the dimension that has it.
 using Meanings = std::vector<std::pair<const char*, int32_t>>;
+
+// Each name is one of `known`, and there once.
+template <size_t kCount>
+void CheckNames(absl::string_view field, const std::vector<std::string>& names,
+                const char* const (&known)[kCount], KernelFaults& faults) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (std::find(std::begin(known), std::end(known), name) ==
+        std::end(known)) {
+      faults.Add("serves: ", field, " has '", name,
+                 "', which is unknown; give one of ",
+                 absl::StrJoin(known, ", "));
+    }
+    if (!seen.insert(name).second) {
+      faults.Add("serves: ", field, " has '", name, "' twice; give it once");
+    }
+  }
+}
 
 class ServedLayersChecker {
  public:
@@ -38,7 +58,7 @@ class ServedLayersChecker {
     CheckDimensions(meanings, "tokens");
     CheckSpecialisation("gate_up", moe.gate_up);
     CheckSpecialisation("down", moe.down);
-    CheckEngines(moe.engines);
+    CheckNames("engines", moe.engines, kEngines, faults_);
   }
 
   void operator()(const ServedAttention& attention) {
@@ -96,20 +116,6 @@ class ServedLayersChecker {
                                "remove it");
   }
 
-  void CheckEngines(const std::vector<std::string>& engines) {
-    std::set<std::string> seen;
-    for (const std::string& engine : engines) {
-      if (std::find(std::begin(kEngines), std::end(kEngines), engine) ==
-          std::end(kEngines)) {
-        faults_.Add("serves: engines has '", engine,
-                    "', which is unknown; give vllm or sglang");
-      }
-      if (!seen.insert(engine).second) {
-        faults_.Add("serves: engines has '", engine, "' twice; give it once");
-      }
-    }
-  }
-
   void CheckVariant(const ServedAttention& attention, size_t index) {
     const std::string field = absl::StrCat("variants[", index, "]");
     const AttentionVariant& variant = attention.variants[index];
@@ -141,6 +147,7 @@ class ServedLayersChecker {
 
 void CheckServedLayers(const KernelSpec& spec, KernelFaults& faults) {
   std::visit(ServedLayersChecker(spec, faults), spec.serves);
+  CheckNames("types", spec.served_types, kServedTypes, faults);
 }
 
 }  // namespace wavetune

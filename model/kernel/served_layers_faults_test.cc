@@ -84,7 +84,17 @@ TEST(ServedLayersFaultsTest, EnginesAreKnownOnes) {
   EXPECT_THAT(FaultsOf(spec),
               ElementsAre(HasSubstr("engines has 'vllm' twice"),
                           HasSubstr("engines has 'x', which is unknown; give "
-                                    "vllm or sglang")));
+                                    "one of vllm, sglang")));
+}
+
+TEST(ServedLayersFaultsTest, TypesAreKnownOnes) {
+  KernelSpec spec = WithDimensions({"m", "n", "k"});
+  spec.serves = ServedLinear{.m = 0, .n = 1, .k = 2};
+  spec.served_types = {"fp8", "bf16", "fp8"};
+  EXPECT_THAT(FaultsOf(spec),
+              ElementsAre(HasSubstr("types has 'bf16', which is unknown; give "
+                                    "one of float32, float16, bfloat16, fp8"),
+                          HasSubstr("types has 'fp8' twice")));
 }
 
 TEST(ServedLayersFaultsTest, VariantsOfAttentionAreDistinctAndInRange) {

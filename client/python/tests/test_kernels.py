@@ -124,7 +124,7 @@ def test_everything_that_can_be_declared_is_read(tmp_path):
     kernel.correctness("reference.cl", "// z", entry="r", work_items="n", relative_tolerance=1e-3)
     kernel.representative(group_rows=[8, 0, 3], n=[64, 128], k=64, specialisations=["gelu"], weight=2.5)
     kernel.representative("group_rows = [1, 1], n = k in {64, 128}")
-    kernel.serves("moe", tokens="group_rows", gate_up="gelu", down="plain", engines=["vllm"])
+    kernel.serves("moe", tokens="group_rows", gate_up="gelu", down="plain", engines=["vllm"], types=["fp8"])
     checked = check(kernel.write(tmp_path))
     assert checked["specialisations"] == ["plain", "gelu"]
     assert checked["macro_parameters"] == ["BLOCK_M", "BLOCK_N"]

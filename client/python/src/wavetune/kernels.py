@@ -280,12 +280,14 @@ class Kernel:
         *,
         variants: Sequence[Mapping[str, Union[str, int, bool]]] = (),
         engines: Sequence[str] = (),
+        types: Sequence[str] = (),
         **meanings: str,
     ) -> Kernel:
         """Says which layers of a model the kernel computes, so that declared workloads become problems of it: "linear", "moe"
         or "attention". `meanings`: which dimension is what, where it is not the one of that name (`m="rows"`); of moe also the
         specialisations gate_up and down. `variants` of attention: specialisation, phase ("PREFILL", "DECODE"), head_dim,
-        causal. `engines` that launch this very kernel, of moe."""
+        causal. `engines` that launch this very kernel, of moe. `types` that it computes ("fp8"): layers that are not quantised
+        where none is given."""
         _check_known("layers", layers, tuple(_LAYERS))
         _check(not self._serves, "the layers are given twice")
         _check(bool(variants) == (layers == "attention"), "attention has variants, and nothing else has")
@@ -298,7 +300,7 @@ class Kernel:
         lines = [f"    {meaning}: {_quoted(name)}" for meaning, name in meanings.items()]
         lines += [f"    engines: {_quoted(engine)}" for engine in engines]
         lines += [f"    variants {{ {' '.join(self._variant(variant))} }}" for variant in variants]
-        self._serves = [f"  {layers} {{", *lines, "  }"]
+        self._serves = [f"  {layers} {{", *lines, "  }", *(f"  types: {_quoted(name)}" for name in types)]
         return self
 
     def _variant(self, variant: Mapping[str, Union[str, int, bool]]) -> list[str]:
