@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "formats/expert_routing.h"
 #include "formats/kernel_spec.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -81,7 +82,10 @@ absl::StatusOr<KnownWorkload> FindWorkload(WorkloadControl& workloads,
                     .parallelism = {.tensor = known.info.tensor_parallel(),
                                     .expert = known.info.expert_parallel()},
                     .max_tokens = known.info.max_tokens()};
-  absl::StatusOr<ModelLayers> layers = LayersOf(known.workload);
+  const auto routing = ExpertRoutingFromProto(known.info.routing());
+  if (routing.ok()) known.workload.routing = *routing;
+  absl::StatusOr<ModelLayers> layers =
+      routing.ok() ? LayersOf(known.workload) : routing.status();
   if (!layers.ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat("workload ", name, ": ", layers.status().message()));

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/input_file.h"
 #include "base/status_macros.h"
@@ -19,7 +21,9 @@
 #include "cli/text_table.h"
 #include "cli/workloads.h"
 #include "formats/config_text.h"
+#include "formats/expert_routing.h"
 #include "formats/kernel_spec.h"
+#include "formats/workload/expert_histogram.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
@@ -31,7 +35,48 @@ struct WorkloadCommandOptions {
   int64_t tensor = 1;
   int64_t expert = 1;
   int64_t max_tokens = kDefaultMaxTokens;
+  std::string routing = "drawn";
 };
+
+// A word, or the file that has a recorded histogram.
+absl::StatusOr<ExpertPopularity> RoutingOf(const std::string& given) {
+  if (given == "drawn") return ExpertPopularity{};
+  if (given == "even") return ExpertPopularity{Popularity::kEven, {}};
+  ExpertPopularity routing;
+  const absl::StatusOr<std::string> text =
+      ReadInputFile(given, kMaxHistogramBytes, InputKind::kFileOrPipe);
+  if (!text.ok()) {
+    return absl::Status(
+        text.status().code(),
+        absl::StrCat("--routing: ", text.status().message(),
+                     "; give drawn, even, or the file of a histogram that an "
+                     "engine recorded (docs/workloads.md)"));
+  }
+  absl::StatusOr<std::vector<int64_t>> counts = ParseExpertHistogram(*text);
+  if (!counts.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--routing ", given, ": ", counts.status().message()));
+  }
+  routing.counts = *std::move(counts);
+  return routing;
+}
+
+std::string RoutingText(const v1::ExpertRouting& routing) {
+  switch (routing.popularity()) {
+    case v1::ExpertRouting::EVEN:
+      return "even";
+    case v1::ExpertRouting::RECORDED: {
+      const auto& counts = routing.counts();
+      const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
+      const double most = counts.empty() ? 0 : static_cast<double>(counts[0]);
+      return absl::StrFormat(
+          "recorded, an expert has up to %.1f times the mean",
+          most * static_cast<double>(counts.size()) / sum);
+    }
+    default:
+      return "drawn";
+  }
+}
 
 constexpr char kConfigFile[] = "config.json";
 // ModelOpt writes what it quantised into a file of its own.
@@ -93,6 +138,7 @@ absl::Status RunAdd(CommandContext& context,
                     const WorkloadCommandOptions& options) {
   ASSIGN_OR_RETURN(Workload workload,
                    WorkloadOf(options, options.name, options.configs.front()));
+  ASSIGN_OR_RETURN(workload.routing, RoutingOf(options.routing));
   // Says what is wrong also where no daemon runs.
   RETURN_IF_ERROR(LayersOf(workload).status());
   v1::AddWorkloadRequest request;
@@ -101,9 +147,11 @@ absl::Status RunAdd(CommandContext& context,
   request.set_tensor_parallel(options.tensor);
   request.set_expert_parallel(options.expert);
   request.set_max_tokens(options.max_tokens);
+  *request.mutable_routing() = ExpertRoutingToProto(workload.routing);
   ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(const v1::AddWorkloadResponse response,
+  ASSIGN_OR_RETURN(v1::AddWorkloadResponse response,
                    daemon.workloads->AddWorkload(request));
+  NoteIgnoredRouting(request, response);
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
@@ -132,12 +180,13 @@ absl::Status RunWorkloadList(CommandContext& context) {
     return absl::OkStatus();
   }
   TextTable table({"WORKLOAD", "ARCHITECTURE", "TP", "EP", "MAX TOKENS",
-                   "ADDED", "USER", "PROBLEMS"});
+                   "ROUTING", "ADDED", "USER", "PROBLEMS"});
   for (const v1::WorkloadInfo& info : list.workloads()) {
     table.AddRow(
         {info.name(), info.architecture(), absl::StrCat(info.tensor_parallel()),
          absl::StrCat(info.expert_parallel()), absl::StrCat(info.max_tokens()),
-         FormatTime(info.added_at_us()), info.user(), KernelsText(info)});
+         RoutingText(info.routing()), FormatTime(info.added_at_us()),
+         info.user(), KernelsText(info)});
   }
   table.Print(*context.out, "no workloads: add one with wavetune workload add");
   return absl::OkStatus();
@@ -356,6 +405,7 @@ absl::Status RunWorkloadShow(CommandContext& context,
       << "tensor        " << known.info.tensor_parallel() << "\n"
       << "experts       " << known.info.expert_parallel() << "\n"
       << "max tokens    " << known.info.max_tokens() << "\n"
+      << "routing       " << RoutingText(known.info.routing()) << "\n"
       << "added         " << FormatTime(known.info.added_at_us()) << " by user "
       << known.info.user() << "\n";
   PrintNotes(out, known.info);
@@ -405,7 +455,7 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
       "next profile on.",
       {"wavetune workload add llama --config config.json",
        "wavetune workload add qwen3 --config Qwen3-30B-A3B/ --tp 2 --ep 2 "
-       "--max-tokens 8192"},
+       "--max-tokens 8192 --routing counts.json"},
       [options](CommandContext& context) { return RunAdd(context, *options); });
   command->add_option("NAME", options->name, "Name for it")->required();
   AddConfigOptions(command, options.get())->required()->expected(1);
@@ -413,6 +463,12 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
       ->add_option("--max-tokens", options->max_tokens,
                    "Tokens that enter a layer at once at most: what the engine "
                    "batches")
+      ->capture_default_str();
+  command
+      ->add_option("--routing", options->routing,
+                   "How tokens are spread over experts: drawn (some are wanted "
+                   "several times as much as others), even, or the file of a "
+                   "histogram that an engine recorded")
       ->capture_default_str();
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/commands/bench_command_fixture.h"
 #include "formats/config_text.h"
+#include "formats/workload/expert_histogram.h"
 #include "formats/workload/workload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,6 +13,7 @@
 namespace wavetune::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -20,6 +22,13 @@ constexpr char kConfig[] =
     R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 64,
         "intermediate_size": 128, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256})";
+
+constexpr char kExperts[] =
+    R"({"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 64,
+        "intermediate_size": 128, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256,
+        "num_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 32})";
 
 class WorkloadCommandTest : public BenchCommandFixture {
  protected:
@@ -63,6 +72,82 @@ TEST_F(WorkloadCommandTest, AddsAModelAndSaysWhatItIsForKernels) {
   EXPECT_EQ(out_.str(),
             "workload llama (LlamaForCausalLM) is added: gemm 60\n"
             "profile what serves it: wavetune reprofile --workload llama\n");
+}
+
+TEST_F(WorkloadCommandTest, ARoutingIsAWordOrAFile) {
+  const auto add = [&](const std::string& routing) {
+    EXPECT_EQ(Run({"workload", "add", "qwen", "--config",
+                   Write("moe.json", kExperts), "--routing", routing}),
+              kExitOk)
+        << err_.str();
+    return daemon_->workload_request.routing();
+  };
+  EXPECT_EQ(add("drawn").popularity(), v1::ExpertRouting::DRAWN);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("older than routings")));
+  EXPECT_EQ(add("even").popularity(), v1::ExpertRouting::EVEN);
+  EXPECT_THAT(out_.str(), HasSubstr("note: this daemon is older than routings, "
+                                    "and did not keep the one"));
+  EXPECT_THAT(add(Write("counts.csv", "5,0,1,2\n0,5,2,1\n")).counts(),
+              ElementsAre(10, 4, 2, 0));
+}
+
+TEST_F(WorkloadCommandTest, SaysWhatIsWrongWithARouting) {
+  const auto refused = [&](const std::string& config,
+                           const std::string& routing) {
+    EXPECT_NE(Run({"workload", "add", "qwen", "--config",
+                   Write("moe.json", config), "--routing", routing}),
+              kExitOk)
+        << out_.str();
+    return err_.str();
+  };
+  EXPECT_THAT(refused(kExperts, "/nowhere.json"),
+              AllOf(HasSubstr("--routing: "), HasSubstr("/nowhere.json"),
+                    HasSubstr("give drawn, even, or the file")));
+  EXPECT_THAT(refused(kExperts, folder_.path()), HasSubstr("--routing: "));
+  const std::string file = Write("counts.json", "[1, 2, 3]");
+  EXPECT_THAT(refused(kExperts, file),
+              HasSubstr("counts of 3 experts, the layer has 4"));
+  EXPECT_THAT(refused(kConfig, file), HasSubstr("leave --routing out"));
+  Write("counts.json", "[0, 0, 0, 0]");
+  EXPECT_THAT(refused(kExperts, file), HasSubstr("zeros alone"));
+  Write("counts.json", "[1, 2, 3, -4]");
+  EXPECT_THAT(refused(kExperts, file),
+              AllOf(HasSubstr(file), HasSubstr("has a count of -4")));
+  Write("counts.json", "PK\x03\x04");
+  EXPECT_THAT(refused(kExperts, file), HasSubstr("wavetune.recorded_routing"));
+  Write("counts.json", std::string(kMaxHistogramBytes + 1, ' '));
+  EXPECT_THAT(refused(kExperts, file), HasSubstr("16777216"));
+}
+
+TEST_F(WorkloadCommandTest, ShowsTheRouting) {
+  Declare();
+  Run({"workload", "show", "llama"});
+  EXPECT_THAT(out_.str(), HasSubstr("routing       drawn\n"));
+  v1::GetWorkloadResponse& one = daemon_->workloads[0];
+  one.set_config(kExperts);
+  v1::ExpertRouting& routing = *one.mutable_workload()->mutable_routing();
+  routing.set_popularity(v1::ExpertRouting::RECORDED);
+  for (const int64_t count : {6, 2, 1, 1}) routing.add_counts(count);
+  EXPECT_EQ(Run({"workload", "show", "llama"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr("routing       recorded, an expert has up to 2.4 times "
+                        "the mean\n"));
+  EXPECT_EQ(Run({"workload", "list"}), kExitOk);
+  EXPECT_THAT(out_.str(), HasSubstr("recorded, an expert"));
+  EXPECT_EQ(Run({"workload", "show", "llama", "--json"}), kExitOk);
+  EXPECT_EQ(Output()["workload"]["routing"]["popularity"], "RECORDED");
+  EXPECT_EQ(Output()["workload"]["routing"]["counts"][0], 6);
+}
+
+// Recorded with another model, or by a later version.
+TEST_F(WorkloadCommandTest, ARoutingThatIsNotTheModelsIsSaid) {
+  Declare();
+  v1::ExpertRouting& routing =
+      *daemon_->workloads[0].mutable_workload()->mutable_routing();
+  routing.set_popularity(v1::ExpertRouting::RECORDED);
+  EXPECT_EQ(Run({"workload", "show", "llama"}), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("workload llama: a recorded routing has no "
+                                    "counts"));
 }
 
 TEST_F(WorkloadCommandTest, TakesTheFolderThatHoldsTheModel) {

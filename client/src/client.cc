@@ -23,6 +23,7 @@
 #include "client/src/tuner_slots.h"
 #include "client/usage/usage_reporter.h"
 #include "formats/config_text.h"
+#include "formats/expert_routing.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/kernel_match.h"
 
@@ -520,12 +521,15 @@ absl::StatusOr<DeclaredWorkload> Client::Impl::AddWorkload(
   request.set_tensor_parallel(options.tensor_parallel);
   request.set_expert_parallel(options.expert_parallel);
   request.set_max_tokens(options.max_tokens);
+  *request.mutable_routing() = ExpertRoutingToProto(options.routing);
   absl::StatusOr<DeclaredWorkload> result = absl::UnknownError("");
   absl::Status refused;
   for (const auto& daemon : links_) {
-    const auto response = daemon->AddWorkload(request);
+    auto response = daemon->AddWorkload(request);
     refused.Update(response.status());
-    if (response.ok() && !result.ok()) result = DeclaredOf(*response);
+    if (!response.ok() || result.ok()) continue;
+    NoteIgnoredRouting(request, *response);
+    result = DeclaredOf(*response);
   }
   return result.ok() ? result : refused;
 }

@@ -32,12 +32,16 @@ TEST_F(ClientWorkloadTest, AProcessDeclaresTheModelThatItServes) {
   const DeclaredWorkload declared =
       client
           ->AddWorkload("llama", "{\"hidden_size\": 64}",
-                        {.tensor_parallel = 2, .max_tokens = 8192})
+                        {.tensor_parallel = 2,
+                         .max_tokens = 8192,
+                         .routing = {.counts = {3, 5}}})
           .value();
   EXPECT_EQ(declared.architecture, "LlamaForCausalLM");
   EXPECT_FALSE(declared.unchanged);
   EXPECT_THAT(declared.problems, ElementsAre(Pair("add", 60)));
-  EXPECT_THAT(declared.notes, ElementsAre("a note"));
+  // The fake daemon answers as those of before there were routings.
+  EXPECT_THAT(declared.notes,
+              ElementsAre("a note", HasSubstr("older than routings")));
   EXPECT_TRUE(client->AddWorkload("llama", "{}")->unchanged);
   const auto requests = node_.workload_requests();
   ASSERT_EQ(requests.size(), 2u);
@@ -46,6 +50,8 @@ TEST_F(ClientWorkloadTest, AProcessDeclaresTheModelThatItServes) {
   EXPECT_EQ(requests[0].tensor_parallel(), 2);
   EXPECT_EQ(requests[0].expert_parallel(), 1);
   EXPECT_EQ(requests[0].max_tokens(), 8192);
+  EXPECT_THAT(requests[0].routing().counts(), ElementsAre(3, 5));
+  EXPECT_EQ(requests[1].routing().popularity(), v1::ExpertRouting::DRAWN);
 }
 
 // A file in any encoding: the daemon says what is wrong with it.

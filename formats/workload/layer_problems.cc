@@ -11,6 +11,7 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem_limits.h"
 #include "model/kernel/served_layers.h"
+#include "wavetune/expected_routing.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {
@@ -95,13 +96,22 @@ class ProblemMaker {
     std::vector<std::pair<int32_t, int64_t>> extents = {{served.n, n},
                                                         {served.k, k}};
     if (served.top_k >= 0) extents.emplace_back(served.top_k, layer.top_k);
-    for (const int64_t tokens : tokens_) {
-      const auto even = BalancedSlots(tokens, layer.top_k, layer.experts,
-                                      layer.local_experts);
-      const auto skewed =
-          SkewedSlots(tokens, layer.top_k, layer.experts, layer.local_experts);
-      Take(specialisation, extents, even);
-      if (skewed != even) Take(specialisation, extents, skewed);
+    const auto routing =
+        ExpectedRouting::Create(layer.experts, layer.top_k, layers_.routing);
+    const auto even =
+        ExpectedRouting::Create(layer.experts, layer.top_k, Popularity::kEven);
+    if (!routing.ok() || !even.ok()) {
+      return LeaveOut(std::string(routing.status().message()));
+    }
+    for (size_t i = 0; i < tokens_.size(); ++i) {
+      const auto take = [&](const ExpectedRouting& routed) {
+        Take(specialisation, extents,
+             routed.Slots(tokens_[i], layer.local_experts));
+      };
+      take(*routing);
+      // A fit learns of tiles from such as experts fill in part, and such as
+      // they fill.
+      if (counts_ == TokenCounts::kProfiled && i % 2 == 1) take(*even);
     }
   }
 

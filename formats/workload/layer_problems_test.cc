@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/testing/kernels.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune {
 namespace {
@@ -100,32 +101,86 @@ TEST(LayerProblemsTest, WhatTheKernelCannotTakeIsLeftOutWithItsReason) {
               HasSubstr("above limits.max_elements = 6400"));
 }
 
-TEST(LayerProblemsTest, ExpertsAreRoutedEvenlyAndUnequally) {
+KernelSpec Grouped() {
+  KernelSpec spec = testing::GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  spec.serves = ServedMoe{.tokens = 0, .n = 1, .k = 2};
+  return spec;
+}
+
+ModelLayers EightExperts() {
   ModelLayers layers;
-  layers.moe = {{.experts = 4,
-                 .local_experts = 4,
+  layers.moe = {{.experts = 8,
+                 .local_experts = 8,
                  .top_k = 2,
                  .hidden = 32,
                  .intermediate = 64,
                  .layers = 5}};
-  KernelSpec spec = testing::GroupedGemmSpec();
-  spec.dimensions[0].min = 0;
-  spec.serves = ServedMoe{.tokens = 0, .n = 1, .k = 2};
-  const auto made = ProblemsOf(layers, 3, spec, TokenCounts::kProfiled);
-  ASSERT_EQ(made.size(), 2u);
-  EXPECT_EQ(made[0].layer,
-            "experts, first product, n = 128, k = 32, 4 experts");
-  EXPECT_EQ(made[1].layer,
-            "experts, second product, n = 32, k = 64, 4 experts");
-  std::vector<std::vector<int64_t>> routed;
-  for (const WeightedProblem& weighted : made[0].problems) {
-    EXPECT_EQ(weighted.problem.extents, (std::vector<int64_t>{0, 128, 32}));
+  return layers;
+}
+
+using Routed = std::vector<std::vector<int64_t>>;
+
+Routed RoutedOf(const LayerProblems& layer) {
+  Routed routed;
+  for (const WeightedProblem& weighted : layer.problems) {
     routed.push_back(weighted.problem.repeated);
   }
-  EXPECT_THAT(routed,
-              ElementsAre(ElementsAre(1, 1, 0, 0), ElementsAre(1, 1, 1, 1),
-                          ElementsAre(2, 2, 0, 0), ElementsAre(2, 2, 1, 1),
-                          ElementsAre(3, 1, 1, 1)));
+  return routed;
+}
+
+TEST(LayerProblemsTest, ExpertsAreProfiledAsTheyAreRoutedAndSomeEvenlyToo) {
+  const ModelLayers layers = EightExperts();
+  const auto made = ProblemsOf(layers, 5, Grouped(), TokenCounts::kProfiled);
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].layer,
+            "experts, first product, n = 128, k = 32, 8 experts");
+  EXPECT_EQ(made[1].layer,
+            "experts, second product, n = 32, k = 64, 8 experts");
+  EXPECT_EQ(made[0].problems[0].problem.extents,
+            (std::vector<int64_t>{0, 128, 32}));
+  const ExpectedRouting drawn = ExpectedRouting::Create(8, 2).value();
+  const ExpectedRouting even =
+      ExpectedRouting::Create(8, 2, Popularity::kEven).value();
+  EXPECT_THAT(
+      RoutedOf(made[0]),
+      ElementsAre(drawn.Slots(1, 8), drawn.Slots(2, 8), even.Slots(2, 8),
+                  drawn.Slots(3, 8), drawn.Slots(5, 8), even.Slots(5, 8)));
+}
+
+TEST(LayerProblemsTest, ExpertsAreJudgedAsTheyAreRoutedAlone) {
+  ModelLayers layers = EightExperts();
+  for (const ExpertPopularity& routing :
+       {ExpertPopularity{}, ExpertPopularity{.popularity = Popularity::kEven},
+        ExpertPopularity{.counts = {9, 9, 1, 1, 1, 1, 1, 0}}}) {
+    layers.routing = routing;
+    const ExpectedRouting expected =
+        ExpectedRouting::Create(8, 2, routing).value();
+    EXPECT_THAT(
+        RoutedOf(ProblemsOf(layers, 9, Grouped(), TokenCounts::kJudged)[0]),
+        ElementsAre(expected.Slots(4, 8), expected.Slots(6, 8),
+                    expected.Slots(9, 8)));
+  }
+}
+
+TEST(LayerProblemsTest, ExpertsOfAWorkloadThatIsRoutedEvenlyAreEvenAlone) {
+  ModelLayers layers = EightExperts();
+  layers.routing.popularity = Popularity::kEven;
+  const auto made = ProblemsOf(layers, 5, Grouped(), TokenCounts::kProfiled);
+  const ExpectedRouting even =
+      ExpectedRouting::Create(8, 2, Popularity::kEven).value();
+  EXPECT_THAT(RoutedOf(made[0]),
+              ElementsAre(even.Slots(1, 8), even.Slots(2, 8), even.Slots(3, 8),
+                          even.Slots(5, 8)));
+}
+
+TEST(LayerProblemsTest, ARoutingOfOtherExpertsLeavesThemOut) {
+  ModelLayers layers = EightExperts();
+  layers.routing.counts = {1, 2, 3};
+  const auto made = ProblemsOf(layers, 5, Grouped(), TokenCounts::kProfiled);
+  EXPECT_THAT(made[0].problems, IsEmpty());
+  EXPECT_THAT(made[0].why_left_out,
+              HasSubstr("counts of 3 experts, the layer has 8"));
 }
 
 KernelSpec Attention() {
@@ -198,8 +253,9 @@ TEST(LayerProblemsTest, HeadsThatNoSpecialisationHasAreSaid) {
 
 TEST(LayerProblemsTest, NothingIsProfiledAndJudged) {
   ModelLayers layers = TwoAlike();
+  layers.moe = EightExperts().moe;
   layers.attention = {Heads(64)};
-  for (const KernelSpec& spec : {Linear(), Attention()}) {
+  for (const KernelSpec& spec : {Linear(), Grouped(), Attention()}) {
     std::vector<Problem> profiled;
     for (const auto& layer :
          ProblemsOf(layers, 8192, spec, TokenCounts::kProfiled)) {

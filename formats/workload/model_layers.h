@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "formats/workload/model_config.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune {
 
@@ -76,7 +77,8 @@ struct ModelLayers {
   std::vector<LinearLayer> linear;
   std::vector<MoeLayer> moe;
   std::vector<AttentionLayer> attention;
-  int64_t positions = 0;  // Longest sequence; 0: not said.
+  ExpertPopularity routing;  // Of tokens, to the experts of `moe`.
+  int64_t positions = 0;     // Longest sequence; 0: not said.
   std::vector<std::string> notes;
 };
 

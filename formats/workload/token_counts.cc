@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 namespace wavetune {
 namespace {
@@ -20,20 +19,6 @@ std::vector<int64_t> Rounded(double first, int64_t most) {
     if (counts.empty() || counts.back() != count) counts.push_back(count);
   }
   return counts;
-}
-
-// Spreads `left` evenly over the experts that have room below `tokens`.
-void FillUp(int64_t tokens, int64_t left, std::vector<int64_t>& slots) {
-  while (left > 0) {
-    const auto with_room = std::count_if(slots.begin(), slots.end(),
-                                         [&](int64_t n) { return n < tokens; });
-    const int64_t share = std::max<int64_t>(1, left / with_room);
-    for (int64_t& n : slots) {
-      const int64_t more = std::min({share, tokens - n, left});
-      n += more;
-      left -= more;
-    }
-  }
 }
 
 // All counts between those that are profiled, up to `most`.
@@ -57,38 +42,6 @@ std::vector<int64_t> TokenLadder(TokenCounts counts, int64_t most) {
     profiled.push_back(most);
   }
   return profiled;
-}
-
-std::vector<int64_t> BalancedSlots(int64_t tokens, int64_t top_k,
-                                   int64_t experts, int64_t local) {
-  const int64_t slots = tokens * top_k;
-  std::vector<int64_t> result(static_cast<size_t>(local), slots / experts);
-  const int64_t larger = std::min(slots % experts, local);
-  for (int64_t i = 0; i < larger; ++i) ++result[static_cast<size_t>(i)];
-  return result;
-}
-
-std::vector<int64_t> SkewedSlots(int64_t tokens, int64_t top_k, int64_t experts,
-                                 int64_t local) {
-  double sum = 0;
-  for (int64_t r = 1; r <= experts; ++r) {
-    sum += 1 / std::sqrt(static_cast<double>(r));
-  }
-  const auto slots = static_cast<double>(tokens * top_k);
-  std::vector<int64_t> all;
-  int64_t left = tokens * top_k;
-  for (int64_t r = 1; r <= experts; ++r) {
-    const double share = slots / sum / std::sqrt(static_cast<double>(r));
-    all.push_back(std::min({static_cast<int64_t>(share), tokens, left}));
-    left -= all.back();
-  }
-  FillUp(tokens, left, all);
-  std::vector<int64_t> result;
-  for (size_t i = 0; result.size() < static_cast<size_t>(local);
-       i += static_cast<size_t>(experts / local)) {
-    result.push_back(all[i]);
-  }
-  return result;
 }
 
 }  // namespace wavetune

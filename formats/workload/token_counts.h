@@ -1,5 +1,4 @@
-// Token counts at which a workload's layers are profiled and judged, and how a
-// mixture of experts spreads them.
+// Token counts at which a workload's layers are profiled and judged.
 //
 // Why two ladders: quality is judged on problems that nobody fitted. The two
 // have no count in common, whatever the largest is.
@@ -22,18 +21,6 @@ enum class TokenCounts {
 // with `most` unless another workload could be judged there. `most` >= 1.
 // Cannot fail.
 std::vector<int64_t> TokenLadder(TokenCounts counts, int64_t most);
-
-// Returns the slots of the first `local` of `experts` experts where `tokens`
-// tokens go to `top_k` of them each, evenly: they differ by at most one, the
-// larger first. 1 <= top_k <= experts; sums stay below 2^63. Cannot fail.
-std::vector<int64_t> BalancedSlots(int64_t tokens, int64_t top_k,
-                                   int64_t experts, int64_t local);
-
-// As BalancedSlots, but experts are asked for unequally: the r-th most wanted
-// in proportion to 1 / sqrt(r), no expert by more than all tokens. The local
-// experts are every (experts / local)-th, so that they are like all.
-std::vector<int64_t> SkewedSlots(int64_t tokens, int64_t top_k, int64_t experts,
-                                 int64_t local);
 
 }  // namespace wavetune
 

@@ -10,6 +10,27 @@
 #include "formats/workload/model_config.h"
 
 namespace wavetune {
+namespace {
+
+absl::Status CheckRouting(const ModelLayers& layers,
+                          const ExpertPopularity& routing) {
+  if (!routing.counts.empty() && layers.moe.empty()) {
+    return absl::InvalidArgumentError(
+        "a routing is recorded of experts, which this model has none of: leave "
+        "--routing out");
+  }
+  for (const MoeLayer& layer : layers.moe) {
+    const auto expected =
+        ExpectedRouting::Create(layer.experts, layer.top_k, routing);
+    if (!expected.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--routing: ", expected.status().message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckWorkloadName(absl::string_view name) {
   const auto is_plain = [](char c) {
@@ -35,7 +56,11 @@ absl::StatusOr<ModelLayers> LayersOf(const Workload& workload) {
                      kMostMaxTokens));
   }
   ASSIGN_OR_RETURN(const ModelConfig model, ParseModelConfig(workload.config));
-  return SplitLayers(model, workload.parallelism);
+  ASSIGN_OR_RETURN(ModelLayers layers,
+                   SplitLayers(model, workload.parallelism));
+  RETURN_IF_ERROR(CheckRouting(layers, workload.routing));
+  layers.routing = workload.routing;
+  return layers;
 }
 
 }  // namespace wavetune

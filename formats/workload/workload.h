@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "formats/workload/model_layers.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune {
 
@@ -32,6 +33,7 @@ struct Workload {
   std::string config;  // The text of the model's config.json.
   Parallelism parallelism;
   int64_t max_tokens = kDefaultMaxTokens;
+  ExpertPopularity routing;  // Counts, where there are any, fall.
 
   friend bool operator==(const Workload&, const Workload&) = default;
 };
@@ -42,7 +44,7 @@ absl::Status CheckWorkloadName(absl::string_view name);
 
 // Returns the layers of a sound workload. Errors: as CheckWorkloadName,
 // ParseModelConfig and SplitLayers; INVALID_ARGUMENT for max_tokens out of
-// range. Cost: a pass over the text.
+// range, and for a routing that is not the model's. Cost: a pass over the text.
 absl::StatusOr<ModelLayers> LayersOf(const Workload& workload);
 
 }  // namespace wavetune

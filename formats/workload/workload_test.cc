@@ -42,6 +42,28 @@ TEST(WorkloadTest, NamesAreShortAndPlain) {
                                            "give 1 to 64 letters"));
 }
 
+TEST(WorkloadTest, ARoutingIsOfTheModelsExperts) {
+  Workload workload = Small();
+  workload.routing.popularity = Popularity::kEven;
+  EXPECT_EQ(LayersOf(workload)->routing, workload.routing);
+  workload.routing.counts = {1, 2};
+  EXPECT_THAT(Refused(workload),
+              HasSubstr("which this model has none of: leave --routing out"));
+  workload.config =
+      R"({"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 4,
+       "num_attention_heads": 4, "vocab_size": 1000, "num_experts": 3,
+       "num_experts_per_tok": 2})";
+  EXPECT_THAT(Refused(workload),
+              HasSubstr("--routing: the histogram has counts of 2 experts, the "
+                        "layer has 3"));
+  workload.routing.counts = {0, 0, 0};
+  EXPECT_THAT(Refused(workload), HasSubstr("zeros alone: record one while"));
+  workload.routing.counts = {7, -1, 0};
+  EXPECT_THAT(Refused(workload), HasSubstr("a count of -1"));
+  workload.routing.counts = {INT64_MAX, INT64_MAX, 0};
+  EXPECT_EQ(LayersOf(workload)->routing, workload.routing);
+}
+
 TEST(WorkloadTest, TokensAreInRange) {
   Workload workload = Small();
   for (const int64_t tokens :

@@ -108,6 +108,18 @@ absl::StatusOr<ExpectedRouting> ExpectedRouting::FromHistogram(
   return routing;
 }
 
+absl::StatusOr<ExpectedRouting> ExpectedRouting::Create(
+    int64_t experts, int64_t top_k, const ExpertPopularity& popularity) {
+  if (popularity.counts.empty())
+    return Create(experts, top_k, popularity.popularity);
+  if (static_cast<int64_t>(popularity.counts.size()) == experts)
+    return FromHistogram(popularity.counts, top_k);
+  return absl::InvalidArgumentError(
+      absl::StrCat("the histogram has counts of ", popularity.counts.size(),
+                   " experts, the layer has ", experts,
+                   ": record the histogram with the model that is served"));
+}
+
 void ExpectedRouting::Draw(std::vector<int64_t> wanted) {
   std::sort(wanted.begin(), wanted.end(), std::greater<>());
   const int64_t step = SpreadStep(experts_);

@@ -121,6 +121,17 @@ TEST(ExpectedRoutingTest, WhereFewExpertsAreWantedTokensTakeOthersToo) {
   EXPECT_EQ(*std::max_element(slots.begin(), slots.end()), 100);
 }
 
+TEST(ExpectedRoutingTest, WhatIsKnownOfExpertsSaysWhichItIs) {
+  const auto of = [](const ExpertPopularity& known) {
+    return ExpectedRouting::Create(4, 2, known)->Slots(999, 4);
+  };
+  EXPECT_EQ(of({}), ExpectedRouting::Create(4, 2)->Slots(999, 4));
+  EXPECT_EQ(of({.popularity = Popularity::kEven}),
+            ExpectedRouting::Create(4, 2, Popularity::kEven)->Slots(999, 4));
+  EXPECT_EQ(of({.counts = {1, 2, 3, 4}}),
+            ExpectedRouting::FromHistogram({1, 2, 3, 4}, 2)->Slots(999, 4));
+}
+
 TEST(ExpectedRoutingTest, RefusesWhatIsNoRouting) {
   const auto refused = [](const auto& routing, absl::string_view why) {
     EXPECT_EQ(routing.status().code(), absl::StatusCode::kInvalidArgument);
@@ -135,6 +146,8 @@ TEST(ExpectedRoutingTest, RefusesWhatIsNoRouting) {
   refused(ExpectedRouting::FromHistogram(zeros, 1), "zeros alone");
   const int64_t negative[] = {5, -2, 0};
   refused(ExpectedRouting::FromHistogram(negative, 1), "a count of -2");
+  refused(ExpectedRouting::Create(3, 1, ExpertPopularity{.counts = {1, 2}}),
+          "counts of 2 experts, the layer has 3: record the histogram with");
 }
 
 }  // namespace

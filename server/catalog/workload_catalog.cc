@@ -22,7 +22,17 @@ Workload WorkloadOf(const WorkloadRecord& record) {
           .config = record.config,
           .parallelism = {.tensor = record.tensor_parallel,
                           .expert = record.expert_parallel},
-          .max_tokens = record.max_tokens};
+          .max_tokens = record.max_tokens,
+          .routing = record.routing};
+}
+
+// What digests of workloads have of a routing; nothing where it is drawn, so
+// that they stay as they were before there were others.
+std::string RoutingText(const ExpertPopularity& routing) {
+  if (!routing.counts.empty()) {
+    return absl::StrCat(" ", absl::StrJoin(routing.counts, ","));
+  }
+  return routing.popularity == Popularity::kEven ? " even" : "";
 }
 
 WorkloadCatalog::Entry EntryOf(WorkloadRecord record,
@@ -31,9 +41,9 @@ WorkloadCatalog::Entry EntryOf(WorkloadRecord record,
   entry.readable = layers.status();
   if (layers.ok()) entry.layers = *std::move(layers);
   entry.config_bytes = static_cast<int64_t>(record.config.size());
-  entry.digest = Sha256Hex(
-      absl::StrCat(record.tensor_parallel, " ", record.expert_parallel, " ",
-                   record.max_tokens, "\n", record.config));
+  entry.digest = Sha256Hex(absl::StrCat(
+      record.tensor_parallel, " ", record.expert_parallel, " ",
+      record.max_tokens, RoutingText(record.routing), "\n", record.config));
   record.config.clear();
   entry.record = std::move(record);
   return entry;
@@ -109,6 +119,7 @@ absl::StatusOr<WorkloadCatalog::Added> WorkloadCatalog::Add(
                         .tensor_parallel = workload.parallelism.tensor,
                         .expert_parallel = workload.parallelism.expert,
                         .max_tokens = workload.max_tokens,
+                        .routing = workload.routing,
                         .user = user,
                         .added_at_us = clock_->NowUs()};
   std::lock_guard change(change_mutex_);

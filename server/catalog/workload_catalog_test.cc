@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -65,6 +66,41 @@ TEST_F(WorkloadCatalogTest, EqualOnesCountOnceUnderAnyName) {
   ASSERT_TRUE(Add(Small("c", 128)).ok());
   EXPECT_GT(catalog_.Problems(Linear()).size(), once.size());
   EXPECT_EQ(catalog_.List()[0].digest, catalog_.List()[1].digest);
+}
+
+// So that digests of before there were routings stay.
+TEST_F(WorkloadCatalogTest, ARoutingIsAPartOfWhatAWorkloadIs) {
+  Workload even = Small("even");
+  even.routing.popularity = Popularity::kEven;
+  ASSERT_TRUE(Add(Small("a")).ok());
+  ASSERT_TRUE(Add(even).ok());
+  const auto list = catalog_.List();
+  EXPECT_EQ(list[0].digest,
+            Sha256Hex(absl::StrCat("1 1 100\n", Small("a").config)));
+  EXPECT_EQ(list[1].digest,
+            Sha256Hex(absl::StrCat("1 1 100 even\n", Small("a").config)));
+  even.name = "a";
+  EXPECT_TRUE(catalog_.Add(even, "1000")->replaced);
+  WorkloadCatalog later(&store_, &clock_, "500");
+  ASSERT_TRUE(later.Load().ok());
+  EXPECT_EQ(later.List()[0].record.routing, even.routing);
+  EXPECT_EQ(later.List()[0].layers.routing, even.routing);
+  EXPECT_TRUE(later.Add(even, "1000")->unchanged);
+}
+
+TEST_F(WorkloadCatalogTest, HistogramsThatDifferAreTwoWorkloads) {
+  Workload recorded = Small("a");
+  recorded.config.insert(
+      1,
+      R"("num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 64, )");
+  recorded.routing.counts = {9, 1};
+  ASSERT_TRUE(Add(recorded).ok());
+  recorded.name = "b";
+  recorded.routing.counts = {8, 2};
+  ASSERT_TRUE(Add(recorded).ok());
+  EXPECT_NE(catalog_.List()[0].digest, catalog_.List()[1].digest);
+  recorded.routing.counts = {8, 2, 1};
+  EXPECT_EQ(Add(recorded).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(WorkloadCatalogTest, TextsAreOnDiskAlone) {

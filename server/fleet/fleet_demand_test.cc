@@ -351,6 +351,17 @@ TEST_F(FleetDemandTest, EqualWorkloadsAreOneUnderAnyName) {
     EXPECT_EQ(entry.value.find("\"0\""), std::string::npos);
 }
 
+TEST_F(FleetDemandTest, WorkloadsAreToldWithTheirRouting) {
+  const auto a = Join("a");
+  a->Declare(Model("m", 64));
+  Workload even = Model("even", 64);
+  even.routing.popularity = Popularity::kEven;
+  a->Declare(even);
+  a->demand_.Look();
+  EXPECT_THAT(Entries("workloads/"), SizeIs(2));
+  EXPECT_EQ(Join("b")->Of().counts.workloads, 2);
+}
+
 TEST_F(FleetDemandTest, AWorkloadIsKeptAliveUntilTheLastNodeRemovesIt) {
   const auto a = Join("a");
   const auto b = Join("b");

@@ -4,6 +4,7 @@
 
 #include "base/printable_text.h"
 #include "base/status_macros.h"
+#include "formats/expert_routing.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
@@ -12,7 +13,7 @@ namespace {
 // Of the reason why a workload cannot be read, in lists.
 constexpr size_t kMaxShownProblem = 1024;
 
-Workload FromProto(const v1::AddWorkloadRequest& request) {
+absl::StatusOr<Workload> FromProto(const v1::AddWorkloadRequest& request) {
   Workload workload{.name = request.name(), .config = request.config()};
   if (request.has_tensor_parallel()) {
     workload.parallelism.tensor = request.tensor_parallel();
@@ -21,6 +22,7 @@ Workload FromProto(const v1::AddWorkloadRequest& request) {
     workload.parallelism.expert = request.expert_parallel();
   }
   if (request.has_max_tokens()) workload.max_tokens = request.max_tokens();
+  ASSIGN_OR_RETURN(workload.routing, ExpertRoutingFromProto(request.routing()));
   return workload;
 }
 
@@ -52,6 +54,7 @@ v1::WorkloadInfo WorkloadHandler::ToProto(
   info.set_tensor_parallel(entry.record.tensor_parallel);
   info.set_expert_parallel(entry.record.expert_parallel);
   info.set_max_tokens(entry.record.max_tokens);
+  *info.mutable_routing() = ExpertRoutingToProto(entry.record.routing);
   info.set_user(entry.record.user);
   info.set_added_at_us(entry.record.added_at_us);
   info.set_config_bytes(entry.config_bytes);
@@ -78,8 +81,9 @@ v1::WorkloadInfo WorkloadHandler::ToProto(
 absl::Status WorkloadHandler::AddWorkload(const v1::AddWorkloadRequest& request,
                                           const std::string& user,
                                           v1::AddWorkloadResponse* response) {
+  ASSIGN_OR_RETURN(const Workload workload, FromProto(request));
   ASSIGN_OR_RETURN(const WorkloadCatalog::Added added,
-                   workloads_->Add(FromProto(request), user));
+                   workloads_->Add(workload, user));
   *response->mutable_workload() = ToProto(added.entry);
   response->set_unchanged(added.unchanged);
   response->set_replaced(added.replaced);

@@ -1,6 +1,7 @@
 #include "server/rpc/workload_handler.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/fake_clock.h"
@@ -13,6 +14,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr char kConfig[] =
@@ -87,6 +89,42 @@ TEST_F(WorkloadHandlerTest, ANumberThatIsGivenAsZeroIsNoDefault) {
     EXPECT_EQ(handler_.AddWorkload(request, "0", &response).code(),
               absl::StatusCode::kInvalidArgument);
   }
+}
+
+TEST_F(WorkloadHandlerTest, ARoutingIsDrawnUnlessItIsSaid) {
+  v1::AddWorkloadResponse response;
+  v1::AddWorkloadRequest request = Request("a");
+  ASSERT_TRUE(handler_.AddWorkload(request, "0", &response).ok());
+  EXPECT_EQ(response.workload().routing().popularity(),
+            v1::ExpertRouting::DRAWN);
+  request.mutable_routing()->set_popularity(v1::ExpertRouting::EVEN);
+  ASSERT_TRUE(handler_.AddWorkload(request, "0", &response).ok());
+  EXPECT_TRUE(response.replaced());
+  EXPECT_EQ(response.workload().routing().popularity(),
+            v1::ExpertRouting::EVEN);
+}
+
+TEST_F(WorkloadHandlerTest, RecordedCountsAreKeptWithTheMostWantedFirst) {
+  v1::AddWorkloadResponse response;
+  v1::AddWorkloadRequest request = Request("a");
+  request.mutable_config()->insert(
+      1, R"("num_experts": 3, "num_experts_per_tok": 1, )");
+  v1::ExpertRouting& routing = *request.mutable_routing();
+  routing.set_popularity(v1::ExpertRouting::RECORDED);
+  EXPECT_THAT(
+      std::string(handler_.AddWorkload(request, "0", &response).message()),
+      HasSubstr("a recorded routing has no counts"));
+  for (const int64_t count : {2, 9, 4}) routing.add_counts(count);
+  ASSERT_TRUE(handler_.AddWorkload(request, "0", &response).ok());
+  EXPECT_THAT(response.workload().routing().counts(), ElementsAre(9, 4, 2));
+  std::swap(*routing.mutable_counts()->Mutable(0),
+            *routing.mutable_counts()->Mutable(1));
+  ASSERT_TRUE(handler_.AddWorkload(request, "0", &response).ok());
+  EXPECT_TRUE(response.unchanged());
+  routing.set_popularity(static_cast<v1::ExpertRouting::Popularity>(9));
+  EXPECT_THAT(
+      std::string(handler_.AddWorkload(request, "0", &response).message()),
+      HasSubstr("routing 9 is of a later version"));
 }
 
 TEST_F(WorkloadHandlerTest, WhoAddsTooFastWaitsAndOthersDoNot) {

@@ -15,8 +15,8 @@ using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
 using grpc::ServerUnaryReactor;
 
-// A model's config.json, of 1 MiB at most.
-constexpr RequestBounds kWorkload{kMiB + 4 * kKiB, kMiB + 64 * kKiB};
+// A model's config.json, of 1 MiB at most, and the counts of 1,024 experts.
+constexpr RequestBounds kWorkload{kMiB + 16 * kKiB, kMiB + 64 * kKiB};
 
 using RawWorkloadService =
     v1::WorkloadService::WithRawCallbackMethod_AddWorkload<

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune {
 
@@ -21,6 +22,7 @@ struct WorkloadRecord {
   int64_t tensor_parallel = 1;
   int64_t expert_parallel = 1;
   int64_t max_tokens = 0;
+  ExpertPopularity routing;
   std::string user;  // Number of the user who added it.
   int64_t added_at_us = 0;
 

@@ -38,6 +38,7 @@ TEST_P(WorkloadStoreContractTest, GetsWhatWasPutLast) {
   ASSERT_TRUE(store_->Put(record).ok());
   record.config = std::string("\0\xff", 2);
   record.tensor_parallel = 8;
+  record.routing = {.popularity = Popularity::kEven, .counts = {7, 0}};
   ASSERT_TRUE(store_->Put(record).ok());
   EXPECT_EQ(store_->Get("a").value(), record);
   EXPECT_THAT(store_->List().value(), ::testing::ElementsAre(record));

@@ -22,8 +22,10 @@ constexpr std::initializer_list<const char*> kFolders = {
 
 // What every room speaks of; the rest of the API is the client's.
 const Prefixes kVocabulary = {
-    "wavetune/configuration.h", "wavetune/coordinates.h", "wavetune/decision.h",
-    "wavetune/dimension.h",     "wavetune/explanation.h", "wavetune/problem.h"};
+    "wavetune/configuration.h",    "wavetune/coordinates.h",
+    "wavetune/decision.h",         "wavetune/dimension.h",
+    "wavetune/expected_routing.h", "wavetune/explanation.h",
+    "wavetune/problem.h"};
 
 // What the files of one layer may include. Standard and compiler headers are
 // always allowed.

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "formats/workload/model_config.h"
 #include "formats/workload/model_layers.h"
-#include "formats/workload/token_counts.h"
 #include "tests/fuzz/require.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune {
 namespace {
@@ -28,10 +28,13 @@ void CheckExperts(const MoeLayer& layer, const Parallelism& by) {
   const auto sum = [](const std::vector<int64_t>& slots) {
     return std::accumulate(slots.begin(), slots.end(), int64_t{0});
   };
-  for (const auto& slots :
-       {BalancedSlots(kTokens, layer.top_k, layer.experts, layer.experts),
-        SkewedSlots(kTokens, layer.top_k, layer.experts, layer.experts)}) {
-    Require(sum(slots) == kTokens * layer.top_k, "slots do not add up");
+  for (const Popularity popularity : {Popularity::kEven, Popularity::kDrawn}) {
+    const auto routing =
+        ExpectedRouting::Create(layer.experts, layer.top_k, popularity);
+    Require(routing.ok(), "experts that no routing knows");
+    Require(
+        sum(routing->Slots(kTokens, layer.experts)) == kTokens * layer.top_k,
+        "slots do not add up");
   }
 }
 

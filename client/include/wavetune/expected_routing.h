@@ -32,6 +32,16 @@ enum class Popularity {
   kEven,   // No expert has two slots more than another; nothing is drawn.
 };
 
+// What is known of how wanted a model's experts are.
+struct ExpertPopularity {
+  Popularity popularity = Popularity::kDrawn;
+  // Where not empty, instead: as recorded (ExpectedRouting::FromHistogram).
+  std::vector<int64_t> counts = {};
+
+  friend bool operator==(const ExpertPopularity&,
+                         const ExpertPopularity&) = default;
+};
+
 class ExpectedRouting {
  public:
   static constexpr int64_t kMaxExperts = 65536;
@@ -49,6 +59,11 @@ class ExpectedRouting {
   // and where all are 0.
   static absl::StatusOr<ExpectedRouting> FromHistogram(
       absl::Span<const int64_t> counts, int64_t top_k);
+
+  // By what is known of them. Errors: as both; INVALID_ARGUMENT for counts of
+  // others than `experts`.
+  static absl::StatusOr<ExpectedRouting> Create(
+      int64_t experts, int64_t top_k, const ExpertPopularity& popularity);
 
   // Returns the slots of `local` of the experts (1 to all of them) for `tokens`
   // (0 to kMaxTokens) of the whole model. They add up to tokens * top_k over

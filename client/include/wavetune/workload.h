@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "wavetune/expected_routing.h"
+
 namespace wavetune {
 
 // How an engine runs a model.
@@ -20,6 +22,7 @@ struct WorkloadOptions {
   int64_t tensor_parallel = 1;  // Devices that share each layer.
   int64_t expert_parallel = 1;  // Devices that share the experts.
   int64_t max_tokens = 16384;   // That enter a layer at once at most.
+  ExpertPopularity routing;     // How tokens are spread over experts.
 };
 
 // What the daemon made of a workload.

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "client/python/native/interpreter_exit.h"
 #include "client/python/native/kernel_records.h"
+#include "client/python/native/routing.h"
 #include "client/python/native/status_exception.h"
 #include "client/src/table_slot.h"
 #include "model/kernel/kernel_spec.h"
@@ -123,13 +124,16 @@ Text LastProblem(const BoundClient& self) {
 
 nb::object AddWorkload(const BoundClient& self, const std::string& name,
                        const nb::object& config, int64_t tensor_parallel,
-                       int64_t expert_parallel, int64_t max_tokens) {
+                       int64_t expert_parallel, int64_t max_tokens,
+                       const nb::object& routing) {
   const std::string text = ConfigText(config);
+  const ExpertPopularity popularity = PopularityOf(routing);
   const DeclaredWorkload declared = Ask([&] {
     return self.client().AddWorkload(name, text,
                                      {.tensor_parallel = tensor_parallel,
                                       .expert_parallel = expert_parallel,
-                                      .max_tokens = max_tokens});
+                                      .max_tokens = max_tokens,
+                                      .routing = popularity});
   });
   nb::dict problems;
   for (const auto& [kernel, count] : declared.problems)
@@ -234,10 +238,11 @@ void AddClientType(nb::module_& module) {
            "it (Table).")
       .def("add_workload", AddWorkload, "name"_a, "config"_a, nb::kw_only(),
            "tensor_parallel"_a = 1, "expert_parallel"_a = 1,
-           "max_tokens"_a = 16384, kGuard,
+           "max_tokens"_a = 16384, "routing"_a = "drawn", kGuard,
            "Declares a model that is served, so that profiles measure at its "
            "widths. config: the text\nof its config.json, or what "
-           "json.dumps makes that of.")
+           "json.dumps makes that of. routing: as popularity of "
+           "ExpectedRouting.")
       .def_prop_ro(
           "mode", [](const BoundClient& self) { return self.client().mode(); },
           kGuard, "Where decisions come from.")

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/printable_text.h"
 #include "client/python/native/interpreter_exit.h"
 #include "client/python/native/status_exception.h"
 #include "model/kernel/engine_rule.h"
@@ -23,31 +24,10 @@ namespace {
 namespace nb = nanobind;
 using nb::literals::operator""_a;
 
-absl::StatusOr<ExpectedRouting> Create(int64_t experts, int64_t top_k,
-                                       const nb::object& popularity) {
-  if (!nb::isinstance<nb::str>(popularity)) {
-    const auto counts = nb::cast<std::vector<int64_t>>(popularity);
-    if (static_cast<int64_t>(counts.size()) != experts) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the histogram has counts of ", counts.size(),
-                       " experts, the layer has ", experts,
-                       ": record the histogram with the model that is served"));
-    }
-    return ExpectedRouting::FromHistogram(counts, top_k);
-  }
-  const auto name = nb::cast<std::string>(popularity);
-  if (name == "drawn") return ExpectedRouting::Create(experts, top_k);
-  if (name == "even")
-    return ExpectedRouting::Create(experts, top_k, Popularity::kEven);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "popularity \"", name,
-      "\" is none: give \"drawn\", \"even\" or a histogram, one count for "
-      "each expert"));
-}
-
 void Construct(ExpectedRouting* self, int64_t experts, int64_t top_k,
                const nb::object& popularity) {
-  absl::StatusOr<ExpectedRouting> routing = Create(experts, top_k, popularity);
+  absl::StatusOr<ExpectedRouting> routing =
+      ExpectedRouting::Create(experts, top_k, PopularityOf(popularity));
   if (!routing.ok()) ThrowStatus(routing.status());
   new (self) ExpectedRouting(*std::move(routing));
 }
@@ -67,6 +47,21 @@ nb::object Rule(const std::string& engine, int64_t tokens, int64_t experts) {
 
 }  // namespace
 
+ExpertPopularity PopularityOf(const nb::object& given) {
+  if (!nb::isinstance<nb::str>(given)) {
+    return {.counts = nb::cast<std::vector<int64_t>>(
+                nb::module_::import_("wavetune.recorded_routing")
+                    .attr("by_rank")(given))};
+  }
+  const auto name = nb::cast<std::string>(given);
+  if (name == "drawn") return {};
+  if (name == "even") return {.popularity = Popularity::kEven};
+  ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+      "\"", PrintableText(name),
+      "\" is no routing: give \"drawn\", \"even\" or recorded counts, one for "
+      "each expert")));
+}
+
 void AddRouting(nb::module_& module) {
   nb::class_<ExpectedRouting>(
       module, "ExpectedRouting", nb::is_final(),
@@ -78,7 +73,7 @@ void AddRouting(nb::module_& module) {
            "experts: of the whole model, of which a token takes top_k. "
            "popularity: how wanted they are:\n\"drawn\" (log-normally, sigma "
            "1), \"even\" (nothing is drawn), or counts that were recorded, "
-           "one for each expert.\nRaises InvalidArgumentError.")
+           "by expert, or by layer and expert.\nRaises InvalidArgumentError.")
       .def(
           "slots",
           [](const ExpectedRouting& self, int64_t tokens,

@@ -5,8 +5,13 @@
 #define WAVETUNE_CLIENT_PYTHON_NATIVE_ROUTING_H_
 
 #include "nanobind/nanobind.h"
+#include "wavetune/expected_routing.h"
 
 namespace wavetune::python {
+
+// Returns what a caller says of a routing: "drawn", "even", or counts by
+// expert, or by layer and expert. Throws InvalidArgumentError.
+ExpertPopularity PopularityOf(const nanobind::object& given);
 
 void AddRouting(nanobind::module_& module);
 

@@ -157,6 +157,11 @@ def test_a_client_declares_the_model_that_it_serves(daemon_only):
     assert declared.problems == {}  # The node's kernel serves no layers.
     assert client.add_workload("llama", json.dumps(config), tensor_parallel=2, max_tokens=4096).unchanged
     assert daemon_only.cli("workload", "list")["workloads"][0]["max_tokens"] == 4096
+    config |= {"num_experts": 2, "num_experts_per_tok": 1}
+    client.add_workload("llama", config, routing=[[3, 1], [0, 4]])
+    assert daemon_only.cli("workload", "list")["workloads"][0]["routing"] == {"popularity": "RECORDED", "counts": [7, 1]}
+    with pytest.raises(wavetune.InvalidArgumentError, match="counts of 3 experts, the layer has 2"):
+        client.add_workload("llama", config, routing=[1, 2, 3])
     with pytest.raises(wavetune.InvalidArgumentError, match="4, which --tp 3 does not divide"):
         client.add_workload("llama", config, tensor_parallel=3)
     with pytest.raises(wavetune.InvalidArgumentError, match="no JSON, or cut off"):

@@ -1,6 +1,7 @@
 import enum
 from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, SupportsIndex, Union, final
 
+from wavetune.recorded_routing import Routing
 from wavetune.records import (
     Argument,
     DeclaredWorkload,
@@ -271,13 +272,14 @@ class Client:
         tensor_parallel: int = 1,
         expert_parallel: int = 1,
         max_tokens: int = 16384,
+        routing: Routing = "drawn",
     ) -> DeclaredWorkload:
         """Declares a model that this process serves: its layers' problems are representative ones of every kernel that
         serves such layers, from the next profile on. The same again changes nothing.
 
         name: 1 to 64 letters, digits, '.', '_' and '-'. config: the model's config.json, as text or as the mapping that
         it holds. tensor_parallel, expert_parallel: devices that share each layer, the experts. max_tokens: tokens that
-        enter a layer at once at most.
+        enter a layer at once at most. routing: how tokens are spread over experts, as ExpectedRouting takes it.
 
         Raises InvalidArgumentError for a name, a file or numbers that make no sense, with what to do;
         PermissionDeniedError where another user's has the name; FailedPreconditionError without a daemon, or with one
@@ -325,9 +327,10 @@ class ExpectedRouting:
     """How many slots (a token at one of its experts) each expert gets, where only the number of tokens is known: tokens
     choose their experts at random, the same way in every process."""
 
-    def __init__(self, experts: int, top_k: int, popularity: Union[str, Sequence[int]] = "drawn") -> None:
+    def __init__(self, experts: int, top_k: int, popularity: Routing = "drawn") -> None:
         """experts: of the whole model, of which a token takes top_k. popularity: how wanted they are: "drawn"
-        (log-normally, sigma 1), "even" (nothing is drawn), or counts that were recorded, one for each expert.
+        (log-normally, sigma 1), "even" (nothing is drawn), or counts that were recorded, one for each expert, or such
+        of each layer (lists, or what has tolist()).
 
         Raises InvalidArgumentError."""
 
