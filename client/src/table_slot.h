@@ -102,9 +102,10 @@ class TableSlot {
 
   void ResolveTogether(absl::Span<const JointProblem> problems,
                        absl::Span<const int> shared,
-                       absl::Span<Decision> decisions) const noexcept {
+                       absl::Span<Decision> decisions,
+                       const Configuration* incumbent) const noexcept {
     cell_.Read([&](const TableState& state) {
-      state.ResolveTogether(problems, shared, decisions);
+      state.ResolveTogether(problems, shared, decisions, incumbent);
       return true;
     });
   }

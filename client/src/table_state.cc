@@ -43,7 +43,8 @@ Decision TableState::Resolve(const ProblemView& problem) const noexcept {
 
 void TableState::ResolveTogether(
     absl::Span<const JointProblem> problems, absl::Span<const int> shared,
-    absl::Span<Decision> decisions) const noexcept {
+    absl::Span<Decision> decisions,
+    const Configuration* incumbent) const noexcept {
   static_assert(kMaxJointProblems == CompiledTable::kMaxTogether);
   std::array<TableProblem, CompiledTable::kMaxTogether> of_table;
   // More are counted, and refused, by the table.
@@ -58,7 +59,7 @@ void TableState::ResolveTogether(
     // An empty list is refused, as too long a one must be.
     const size_t asked = known == problems.size() ? known : 0;
     table->ResolveTogether(absl::MakeConstSpan(of_table.data(), asked),
-                           MaskOf(shared), decisions, stale, origin);
+                           MaskOf(shared), decisions, stale, origin, incumbent);
   }
   for (size_t i = 0; i < decisions.size(); ++i) {
     // The counters are those of the tuner's own specialisation.

@@ -38,7 +38,8 @@ struct TableState {
   // As Tuner::ResolveTogether. Cannot fail.
   void ResolveTogether(absl::Span<const JointProblem> problems,
                        absl::Span<const int> shared,
-                       absl::Span<Decision> decisions) const noexcept;
+                       absl::Span<Decision> decisions,
+                       const Configuration* incumbent) const noexcept;
 
   // Returns what Resolve can answer, the default included. Cannot fail.
   std::vector<Configuration> Configurations() const;

@@ -13,8 +13,9 @@ Decision Tuner::Resolve(const ProblemView& problem) const noexcept {
 
 void Tuner::ResolveTogether(absl::Span<const JointProblem> problems,
                             absl::Span<const int> shared,
-                            absl::Span<Decision> decisions) const noexcept {
-  slot_->ResolveTogether(problems, shared, decisions);
+                            absl::Span<Decision> decisions,
+                            const Configuration* incumbent) const noexcept {
+  slot_->ResolveTogether(problems, shared, decisions, incumbent);
 }
 
 std::vector<ExplainedGroup> Tuner::Explain(const ProblemView& problem) const {

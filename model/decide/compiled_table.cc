@@ -273,7 +273,7 @@ const JointOffer* BestOffer(const OfferList& lists, size_t count,
 
 DefaultReason CompiledTable::DecideTogether(
     absl::Span<const TableProblem> problems, uint32_t shared,
-    GroupAnswer* answers) const noexcept {
+    const Configuration* incumbent, GroupAnswer* answers) const noexcept {
   OfferList lists;
   for (size_t i = 0; i < problems.size(); ++i) {
     const auto& [sub_table, problem] = problems[i];
@@ -287,21 +287,36 @@ DefaultReason CompiledTable::DecideTogether(
   const JointOffer* const first =
       BestOffer(lists, problems.size(), table_.near_tie);
   if (first == nullptr) return DefaultReason::kNoLegalCandidate;
-  for (size_t i = 0; i < problems.size(); ++i) {
-    answers[i] = lists[i]->AnswerOf(*lists[i]->Find(*lists[0], *first));
+  const auto answer = [&](const JointOffer& offer) {
+    double bound = 0;
+    for (size_t i = 0; i < problems.size(); ++i) {
+      answers[i] = lists[i]->AnswerOf(*lists[i]->Find(*lists[0], offer));
+      bound = std::max(bound, double{answers[i].relative_bound});
+    }
+    return bound;
+  };
+  const double bound = answer(*first);
+  if (incumbent == nullptr) return DefaultReason::kNone;
+  const JointOffer* const kept = lists[0]->Find(*incumbent);
+  if (kept == nullptr) return DefaultReason::kNone;
+  const double sum_us = SumOfRanks(lists, problems.size(), *kept);
+  // Where one problem does not offer it the sum is infinite.
+  if (sum_us * (1 - kIncumbentShare * bound) <=
+      SumOfRanks(lists, problems.size(), *first)) {
+    answer(*kept);
   }
   return DefaultReason::kNone;
 }
 
-void CompiledTable::ResolveTogether(absl::Span<const TableProblem> problems,
-                                    uint32_t shared,
-                                    absl::Span<Decision> decisions, bool stale,
-                                    TableOrigin origin) const noexcept {
+void CompiledTable::ResolveTogether(
+    absl::Span<const TableProblem> problems, uint32_t shared,
+    absl::Span<Decision> decisions, bool stale, TableOrigin origin,
+    const Configuration* incumbent) const noexcept {
   std::array<GroupAnswer, kMaxTogether> answers;
   const bool countable = !problems.empty() && problems.size() <= kMaxTogether &&
                          problems.size() == decisions.size();
   const DefaultReason reason =
-      countable ? DecideTogether(problems, shared, answers.data())
+      countable ? DecideTogether(problems, shared, incumbent, answers.data())
                 : DefaultReason::kWrongDimensionCount;
   for (size_t i = 0; i < decisions.size(); ++i) {
     decisions[i] =

@@ -114,6 +114,11 @@ class CompiledTable {
   //          first problem's groups; within a group stage II's choice comes
   //          first, then the members by index. Between candidates of one
   //          problem with the same values the lower rank wins, then that order.
+  // Kept:    `incumbent` (nullptr: there is none) is what would be launched
+  //          otherwise. Its values win unless the lowest sum is below theirs by
+  //          more than kIncumbentShare of the largest relative_bound of the
+  //          answers in the lowest sum. Not where the table has no prediction
+  //          of them for all problems.
   // Errors:  cannot fail. Where one of the problems has no answer (as Resolve)
   //          all get the default, with the reason of the first of them;
   //          kNoLegalCandidate also where no values are legal for all, and
@@ -124,10 +129,13 @@ class CompiledTable {
   // Cost:    tens of microseconds a problem; no lock, allocation or system
   //          call. Thread-safe.
   static constexpr size_t kMaxTogether = 4;
-  void ResolveTogether(
-      absl::Span<const TableProblem> problems, uint32_t shared,
-      absl::Span<Decision> decisions, bool stale = false,
-      TableOrigin origin = TableOrigin::kDefaults) const noexcept;
+  // Bounds are of one prediction; two at one problem are off together, so that
+  // their quotient is surer (docs/decisions/0075).
+  static constexpr double kIncumbentShare = 0.25;
+  void ResolveTogether(absl::Span<const TableProblem> problems, uint32_t shared,
+                       absl::Span<Decision> decisions, bool stale = false,
+                       TableOrigin origin = TableOrigin::kDefaults,
+                       const Configuration* incumbent = nullptr) const noexcept;
 
   // Returns every group's row at `problem`, lowest rank first, illegal rows
   // last; empty where Resolve answers kDefault for the problem itself. The
@@ -167,7 +175,7 @@ class CompiledTable {
          GroupAnswer& answer) const noexcept;
   // What ResolveTogether chose: of each problem its answer.
   DefaultReason DecideTogether(absl::Span<const TableProblem> problems,
-                               uint32_t shared,
+                               uint32_t shared, const Configuration* incumbent,
                                GroupAnswer* answers) const noexcept;
   // Returns why no group of a sub-table may run the problem.
   DefaultReason WhyNone(size_t index,

@@ -60,9 +60,8 @@ void JointOffers::KeepBest() noexcept {
   count_ = static_cast<size_t>(last - offers_.data());
 }
 
-const JointOffer* JointOffers::Find(const JointOffers& others,
-                                    const JointOffer& other) const noexcept {
-  const Configuration& wanted = others.ValuesOf(other);
+const JointOffer* JointOffers::Find(
+    const Configuration& wanted) const noexcept {
   const JointOffer* const end = offers_.data() + count_;
   const JointOffer* const found =
       std::partition_point(offers_.data(), end, [&](const JointOffer& offer) {

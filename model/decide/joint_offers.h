@@ -44,9 +44,13 @@ class JointOffers {
   size_t size() const { return count_; }
   const JointOffer& at(size_t index) const { return offers_[index]; }
 
-  // Returns the offer that agrees with one of another problem's, or nullptr.
+  // Returns the offer that agrees with one of another problem's, or with a
+  // configuration; nullptr where none does.
   const JointOffer* Find(const JointOffers& others,
-                         const JointOffer& other) const noexcept;
+                         const JointOffer& other) const noexcept {
+    return Find(others.ValuesOf(other));
+  }
+  const JointOffer* Find(const Configuration& wanted) const noexcept;
 
   // Returns an offer as the answer of its problem.
   GroupAnswer AnswerOf(const JointOffer& offer) const noexcept;

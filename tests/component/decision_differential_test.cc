@@ -305,11 +305,17 @@ TEST_P(DecisionDifferentialTest, ResolveTogetherAnswersAsTheReference) {
     for (int i = 0; i < 40; ++i) {
       const JointQuestion question = RandomJointQuestion(random, table);
       const bool stale = random.OneIn(10);
+      const std::vector<TableCandidate>& some = table.sub_tables[0].portfolio;
+      const Configuration incumbent =
+          some[random.Below(some.size())].configuration;
+      const Configuration* const kept = random.OneIn(2) ? &incumbent : nullptr;
       std::vector<Decision> fast(question.of_table.size());
       compiled->ResolveTogether(question.of_table, question.shared,
-                                absl::MakeSpan(fast), stale);
+                                absl::MakeSpan(fast), stale,
+                                TableOrigin::kDefaults, kept);
       const std::vector<Decision> slow = testing::ReferenceDecisionsTogether(
-          table, compiled->digest(), question.of_table, question.shared, stale);
+          table, compiled->digest(), question.of_table, question.shared, stale,
+          kept);
       ASSERT_EQ(fast, slow)
           << "seed " << seed << ", " << Describe(question.problems[0]);
       ++reasons[fast[0].reason];

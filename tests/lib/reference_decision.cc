@@ -273,6 +273,13 @@ struct ReferenceOffer {
   ReferenceGroup row;
 };
 
+Values SharedValues(const Configuration& all, uint32_t shared) {
+  Values values;
+  for (int p = 0; p < all.size(); ++p)
+    values.push_back((shared >> p & 1) != 0 ? all[p] : 0);
+  return values;
+}
+
 std::set<uint8_t> MembersOf(const MacroGroup& group) {
   std::set<uint8_t> members = {group.lead};
   for (const GroupModel& model : group.models) {
@@ -300,9 +307,8 @@ std::vector<ReferenceOffer> OffersOf(const SubTable& sub,
                            .candidate = candidate,
                            .order = offers.size(),
                            .row = row};
-      const Configuration& all = sub.portfolio[candidate].configuration;
-      for (int p = 0; p < all.size(); ++p)
-        offer.values.push_back((shared >> p & 1) != 0 ? all[p] : 0);
+      offer.values =
+          SharedValues(sub.portfolio[candidate].configuration, shared);
       offers.push_back(offer);
     }
   }
@@ -343,7 +349,8 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
 
 std::vector<Decision> ReferenceDecisionsTogether(
     const Table& table, const std::string& digest,
-    const std::vector<TableProblem>& problems, uint32_t shared, bool stale) {
+    const std::vector<TableProblem>& problems, uint32_t shared, bool stale,
+    const Configuration* incumbent) {
   const auto all_default = [&](DefaultReason reason) {
     return std::vector<Decision>(problems.size(),
                                  DefaultOf(table, digest, reason));
@@ -385,15 +392,31 @@ std::vector<Decision> ReferenceDecisionsTogether(
       std::find_if(firsts.begin(), firsts.end(), [&](const ReferenceOffer& f) {
         return sum_of(f) <= best_us * (1 + table.near_tie);
       })->values;
-  std::vector<Decision> decisions;
-  for (size_t i = 0; i < problems.size(); ++i) {
-    const ReferenceOffer& offer = best[i].at(chosen);
-    decisions.push_back(
-        AnswerOf(table, digest,
-                 table.sub_tables[static_cast<size_t>(problems[i].sub_table)],
-                 offer.row, offer.candidate, stale));
+  const auto decisions_of = [&](const Values& values) {
+    std::vector<Decision> decisions;
+    for (size_t i = 0; i < problems.size(); ++i) {
+      const ReferenceOffer& offer = best[i].at(values);
+      decisions.push_back(
+          AnswerOf(table, digest,
+                   table.sub_tables[static_cast<size_t>(problems[i].sub_table)],
+                   offer.row, offer.candidate, stale));
+    }
+    return decisions;
+  };
+  const std::vector<Decision> lowest = decisions_of(chosen);
+  if (incumbent == nullptr) return lowest;
+  double bound = 0;
+  for (const Decision& decision : lowest)
+    bound = std::max(bound, double{decision.relative_bound});
+  for (const ReferenceOffer& first : firsts) {
+    if (first.values != SharedValues(*incumbent, shared)) continue;
+    const double limit_us =
+        sum_of(first) * (1 - CompiledTable::kIncumbentShare * bound);
+    const double lowest_us = sum_of(best[0].at(chosen));
+    if (sum_of(first) < INFINITY && limit_us <= lowest_us)
+      return decisions_of(first.values);
   }
-  return decisions;
+  return lowest;
 }
 
 }  // namespace wavetune::testing

@@ -25,7 +25,7 @@ Decision ReferenceDecision(const Table& table, const std::string& digest,
 std::vector<Decision> ReferenceDecisionsTogether(
     const Table& table, const std::string& digest,
     const std::vector<TableProblem>& problems, uint32_t shared,
-    bool stale = false);
+    bool stale = false, const Configuration* incumbent = nullptr);
 
 }  // namespace wavetune::testing
 

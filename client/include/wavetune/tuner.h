@@ -68,6 +68,11 @@ class Tuner {
   //
   // Each decision has its own problem's prediction, bound and source.
   //
+  // `incumbent` is what would be launched otherwise, an engine's own rule or
+  // file: it stays where the predicted gain over it is too small to be sure of.
+  // Where the table has no prediction of it, it is not looked at: then it is
+  // not among configurations().
+  //
   // Errors: cannot fail. All are the default where one problem alone would be
   //         (with its reason), where no values are legal for all of them
   //         (kNoLegalCandidate), and where there are no problems, more than
@@ -79,7 +84,8 @@ class Tuner {
   //         (docs/decisions/0039).
   void ResolveTogether(absl::Span<const JointProblem> problems,
                        absl::Span<const int> shared,
-                       absl::Span<Decision> decisions) const noexcept;
+                       absl::Span<Decision> decisions,
+                       const Configuration* incumbent = nullptr) const noexcept;
 
   // Returns each macro configuration's coordinates and prediction, best first.
   // Allocates; for people.

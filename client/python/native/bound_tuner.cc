@@ -194,7 +194,8 @@ void BoundTuner::ReadMapping(nb::handle dimensions,
 }
 
 nb::tuple BoundTuner::ResolveTogether(const nb::sequence& problems,
-                                      const nb::object& shared) {
+                                      const nb::object& shared,
+                                      const nb::object& incumbent) {
   const size_t count = nb::len(problems);
   if (count == 0 || count > static_cast<size_t>(kMaxJointProblems))
     throw nb::value_error(absl::StrCat("1 to ", kMaxJointProblems,
@@ -215,9 +216,13 @@ nb::tuple BoundTuner::ResolveTogether(const nb::sequence& problems,
     asked[i] = {names[i], arguments[i].View()};
   }
   const std::vector<int> parameters = ParametersOf(tuner_, shared);
+  std::optional<Configuration> otherwise;
+  if (!incumbent.is_none())
+    otherwise = configurations_.ConfigurationOf(incumbent);
   std::array<Decision, kMaxJointProblems> decisions;
   tuner_.ResolveTogether(absl::MakeConstSpan(asked.data(), count), parameters,
-                         absl::MakeSpan(decisions.data(), count));
+                         absl::MakeSpan(decisions.data(), count),
+                         otherwise ? &*otherwise : nullptr);
   nb::list result;
   for (size_t i = 0; i < count; ++i) {
     // Of its own: a candidate of another specialisation may have the same index
@@ -322,12 +327,16 @@ void AddTunerType(nb::module_& module) {
       .def_prop_ro("staged", Staged, kGuard,
                    "The table that waits to take over (StagedTable), or None.")
       .def("resolve_together", &BoundTuner::ResolveTogether, "problems"_a,
-           nb::kw_only(), "shared"_a = nb::none(), kGuard,
+           nb::kw_only(), "shared"_a = nb::none(), "incumbent"_a = nb::none(),
+           kGuard,
            "Returns a decision for each of the problems, pairs of a "
            "specialisation and its dimensions\nby name, whose configurations "
            "agree on the parameters `shared` (None: on all): those with\nthe "
            "lowest sum of predictions. All are the default where one of them "
-           "would be.")
+           "would be.\nThe configuration `incumbent`, which would be launched "
+           "otherwise, stays where the predicted\ngain over it is too small to "
+           "be sure of; it is not looked at unless it is among "
+           "configurations.")
       .def("set_prepared", &BoundTuner::SetPrepared, "configurations"_a, kGuard,
            "Declares which configurations the program can launch, in place of "
            "what was declared\nbefore: with Activation.AUTOMATIC a table that "

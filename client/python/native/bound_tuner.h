@@ -39,7 +39,8 @@ class BoundTuner {
   // dimensions, and names of parameters (None: all). Returns a tuple of
   // decisions. Throws nb::python_error.
   nanobind::tuple ResolveTogether(const nanobind::sequence& problems,
-                                  const nanobind::object& shared);
+                                  const nanobind::object& shared,
+                                  const nanobind::object& incumbent);
 
   // Bodies of the Python methods: arguments as METH_FASTCALL | METH_KEYWORDS
   // gives them. Return a new reference, or nullptr with a Python exception set.

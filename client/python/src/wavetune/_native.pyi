@@ -199,11 +199,13 @@ class Tuner:
         problems: Sequence[tuple[str, Mapping[str, _Extent]]],
         *,
         shared: Optional[Iterable[str]] = None,
+        incumbent: Optional[Mapping[str, int]] = None,
     ) -> tuple[Decision, ...]:
         """Returns a decision for each of up to four problems, pairs of a specialisation and its dimensions by name, whose
         configurations agree on the parameters `shared` (None: on all): those with the lowest sum of predictions over
         the table's candidates. One table decides for all of them. All are the default where one of them would be, or
-        where no values are legal for all.
+        where no values are legal for all. The configuration `incumbent`, which would be launched otherwise, stays where
+        the predicted gain over it is too small to be sure of; it is not looked at unless it is among `configurations`.
 
         ValueError: as resolve(); an unknown parameter; no problems, or more than four. Some ten microseconds a problem.
         """
