@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -67,13 +68,20 @@ void AddExportCommand(CommandRegistry& registry) {
       registry.root(), "export",
       "Writes decisions as files that serving engines read (vllm-moe, "
       "sglang-moe), as a list for @triton.autotune, or as JSON "
-      "(docs/engines.md).",
+      "(docs/engines.md). Other options than these are the Python package's.",
       {"wavetune export triton_fused_moe --format vllm-moe "
        "--config config.json --tp 2 --out moe"},
       [python, command](CommandContext& context) {
-        return RunExport(context, *python, (*command)->remaining());
+        const std::vector<std::string> arguments = (*command)->remaining();
+        const bool help = absl::c_linear_search(arguments, "--help");
+        if (help) {
+          *context.out << Lines((*command)->help());
+          context.out->Flush();
+        }
+        const absl::Status status = RunExport(context, *python, arguments);
+        return help ? absl::OkStatus() : status;
       });
-  (*command)->set_help_flag();  // The module's own.
+  (*command)->set_help_flag();  // The module has one, too.
   (*command)->allow_extras();
   (*command)
       ->add_option("--python", *python,

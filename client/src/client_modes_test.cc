@@ -9,6 +9,7 @@
 #include "client/src/table_cache.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "model/kernel/kernel_spec.h"
 #include "tests/lib/export_tables.h"
 #include "tests/lib/source_paths.h"
 #include "tests/lib/tiny_table.h"
@@ -104,6 +105,16 @@ TEST_F(ClientModesTest, AManifestBesideATableFileSaysItsArguments) {
   options.table_file = Write(table_);
   const absl::Status unknown = Connect(options)->GetArguments("add").status();
   EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;
+}
+
+TEST_F(ClientModesTest, AKernelsFolderSaysItsManifest) {
+  const auto client = Connect(ClientMode::kOffline);
+  const std::string folder = WAVETUNE_SOURCE_DIR "/kernels/triton_gemm";
+  const auto spec = client->GetSpec(folder);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ((*spec)->name, "triton_gemm");
+  EXPECT_EQ(client->GetArguments(folder)->size(), (*spec)->arguments.size());
+  EXPECT_TRUE(absl::IsNotFound(client->GetSpec("./nowhere").status()));
 }
 
 TEST_F(ClientModesTest, CertificateFilesThatCannotBeReadLeaveWhatIsCached) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "client/src/fake_node.h"
+#include "client/src/table_slot.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/lib/tiny_table.h"
@@ -51,6 +52,7 @@ TEST_F(ClientTest, DecidesWithATableOfTheDaemon) {
 TEST_F(ClientTest, SaysWhichSiliconAndCompilerATableIsOfAlsoFromTheCache) {
   FetchedTable table = Serve(TinyTable());
   table.info.set_compiler("Triton 3.6.0");
+  table.info.set_device_label("GPU of the test");
   node_.AddTable(table);
   const auto client = Connect();
   const auto tuner = client->GetTuner("add");
@@ -65,6 +67,12 @@ TEST_F(ClientTest, SaysWhichSiliconAndCompilerATableIsOfAlsoFromTheCache) {
   ASSERT_TRUE(cached.ok()) << cached.status();
   EXPECT_EQ(cached->silicon_key(), TinyTable().silicon_key);
   EXPECT_EQ(cached->compiler(), "Triton 3.6.0");
+
+  const auto found = (*offline)->FindTable("add", {});
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ((*found)->device_label, "GPU of the test");
+  EXPECT_EQ((*found)->compiler, "Triton 3.6.0");
+  EXPECT_EQ((*found)->table->digest(), cached->digest());
 }
 
 TEST_F(ClientTest, SaysNeitherSiliconNorCompilerWithoutATable) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "client/python/native/status_exception.h"
 #include "formats/config_text.h"
+#include "formats/workload/expert_histogram.h"
 #include "formats/workload/model_config.h"
 #include "formats/workload/model_layers.h"
 #include "model/kernel/served_layers.h"
@@ -104,6 +105,15 @@ nb::tuple ExpertLayers(const nb::object& config, int64_t experts, int64_t top_k,
   return nb::tuple(records);
 }
 
+nb::list ExpertHistogram(const nb::bytes& text) {
+  const absl::StatusOr<std::vector<int64_t>> counts =
+      ParseExpertHistogram(absl::string_view(text.c_str(), text.size()));
+  if (!counts.ok()) ThrowStatus(counts.status());
+  nb::list result;
+  for (const int64_t count : *counts) result.append(count);
+  return result;
+}
+
 }  // namespace
 
 nb::object Record(const char* name) {
@@ -169,6 +179,10 @@ void AddKernelFunctions(nb::module_& module) {
              "Returns the different expert layers of a model on one device "
              "(ExpertLayer): from its config.json,\nor from the numbers of one "
              "layer.");
+  module.def(
+      "expert_histogram", ExpertHistogram, "text"_a,
+      "Returns the counts of a layer's experts that a recorded file has, "
+      "the most wanted first.");
 }
 
 }  // namespace wavetune::python

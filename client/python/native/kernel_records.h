@@ -27,7 +27,7 @@ nanobind::object KernelRecord(const KernelSpec& spec,
 // JSON. Throws nb::python_error.
 std::string ConfigText(const nanobind::object& config);
 
-// Adds expert_layers to the module.
+// Adds expert_layers and expert_histogram to the module.
 void AddKernelFunctions(nanobind::module_& module);
 
 }  // namespace wavetune::python

@@ -9,6 +9,16 @@ import sys
 import textwrap
 from pathlib import Path
 
+# Its rule, whatever is asked: a slow one of the golden table's candidates, so that the table mostly decides otherwise.
+RULE = {
+    "BLOCK_SIZE_M": 16,
+    "BLOCK_SIZE_N": 32,
+    "BLOCK_SIZE_K": 32,
+    "GROUP_SIZE_M": 16,
+    "SPLIT_K": 1,
+    "num_warps": 4,
+    "num_stages": 2,
+}
 FUSED_MOE = """
 import functools
 import json
@@ -42,7 +52,7 @@ def get_moe_configs(E, N, dtype, block_n=None, block_k=None):
 
 
 def get_default_config(M, E, N, K, topk, dtype, block_shape=None):
-    return {"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": M, "BLOCK_SIZE_K": E, "GROUP_SIZE_M": N}
+    return dict(%(rule)s)
 
 
 def vllm_is_batch_invariant():
@@ -120,12 +130,12 @@ FILES.update({path: ASKING for path in [*OTHER_KERNELS, "vllm/model_executor/lay
 class FakeVllm:
     """The package in a folder that is on the path as long as the test runs."""
 
-    def __init__(self, folder: Path, monkeypatch, fused_moe=FUSED_MOE, more="") -> None:
+    def __init__(self, folder: Path, monkeypatch, fused_moe=FUSED_MOE, more="", rule=RULE) -> None:
         for name, text in FILES.items():
             self._write(folder / name, textwrap.dedent(text))
         if fused_moe is not None:
             path = folder / "vllm/model_executor/layers/fused_moe/fused_moe.py"
-            self._write(path, fused_moe.replace("%(more)s", more))
+            self._write(path, fused_moe.replace("%(more)s", more).replace("%(rule)s", repr(rule)))
         for name in [name for name in sys.modules if name.split(".")[0] == "vllm"]:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.syspath_prepend(folder)

@@ -22,6 +22,9 @@ MOST = 16384
 QWEN3 = ["--experts", "128", "--top-k", "8", "--hidden", "2048", "--intermediate", "768"]
 VLLM_NAME = "E=128,N=768,device_name=NVIDIA_H200.json"
 SGLANG_FOLDER = "configs/triton_3_6_0"
+# Candidates of the golden table: a slow one, and one that is fastest at many token counts.
+SLOW = dict(BLOCK_SIZE_M=16, BLOCK_SIZE_N=32, BLOCK_SIZE_K=32, GROUP_SIZE_M=16, num_warps=4, num_stages=2)
+FAST = dict(BLOCK_SIZE_M=128, BLOCK_SIZE_N=256, BLOCK_SIZE_K=128, GROUP_SIZE_M=16, num_warps=4, num_stages=3)
 
 
 class Reader:
@@ -45,6 +48,8 @@ class Exporter:
         self._capsys = capsys
         monkeypatch.setenv("WAVETUNE_ENDPOINT", f"unix:{folder}/nobody.sock")
         monkeypatch.setenv("WAVETUNE_CACHE_DIR", str(folder / "cache"))
+        # An engine whose rule the golden table predicts.
+        monkeypatch.setattr(wavetune, "engine_rule", lambda engine, tokens, local: dict(SLOW))
         self.serve()
 
     def serve(self, device="NVIDIA H200", compiler="", more=b""):
@@ -82,15 +87,18 @@ def tuner(tmp_path_factory):
     return client.tuner("triton_fused_moe", specialisation="gate_up")
 
 
-def decided(tuner, tokens, shared=None, layer=expert_kernel.LAYERS["qwen3-30b-a3b"]):
-    """What the table decides, as the engine's file would have it: for gate_up and down."""
+def decided(tuner, tokens, own=SLOW, shared=None, layer=expert_kernel.LAYERS["qwen3-30b-a3b"], routing="drawn"):
+    """What the table decides where the engine by itself has `own`: for gate_up and down."""
     count, top_k, hidden, intermediate = layer
-    slots = experts.balanced_slots(tokens, top_k, count, count)
+    slots = experts.expected_routing(count, top_k, routing).slots(tokens)
     problems = [
         ("gate_up", dict(tokens=slots, n=2 * intermediate, k=hidden, top_k=top_k)),
         ("down", dict(tokens=slots, n=hidden, k=intermediate, top_k=top_k)),
     ]
-    return [dict(decision.configuration) for decision in tuner.resolve_together(problems, shared=shared)]
+    both = [dict(each.configuration) for each in tuner.resolve_together(problems, incumbent=own)]
+    if shared is None or both[0] == own:
+        return both
+    return [dict(each.configuration) for each in tuner.resolve_together(problems, shared=shared)]
 
 
 def test_vllm_decides_as_the_table_at_every_number_of_tokens(exporter, tuner):
@@ -146,9 +154,9 @@ def test_reads_the_layers_of_a_model(exporter, tuner):
 def test_experts_that_are_spread_have_their_share_of_the_slots(exporter):
     assert exporter.export("vllm", "--ep", 4) == 0, exporter.said
     spread = exporter.read("E=32,N=768,device_name=NVIDIA_H200.json")
-    # The 32 experts here have what 32 of 128 have.
-    assert experts.balanced_slots(4096, 8, 128, 32) == [256] * 32
     assert max(spread.entries) == MOST
+    # The 32 experts here have what 32 of 128 have.
+    assert sum(experts.expected_routing(128, 8).slots(4096, 32)) == pytest.approx(4096 * 8 / 4, rel=0.1)
 
 
 def test_a_kernel_that_the_engine_does_not_launch_is_refused_with_reasons(exporter):
@@ -323,6 +331,237 @@ def test_bytes_that_are_no_table_are_refused(exporter):
     (exporter.folder / "bad.table").write_text("not a table")
     assert exporter.export("vllm", "--table", exporter.folder / "bad.table") == 2
     assert "is no table" in exporter.said
+
+
+# ---- The floor --------------------------------------------------------------
+
+
+def ship(exporter, engine, files):
+    """Makes a folder of an engine's files, as it ships them; returns the option that names it."""
+    folder = exporter.folder / f"{engine}-configs"
+    for name, entries in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(entries if isinstance(entries, str) else json.dumps(entries))
+    return ["--engine-configs", folder]
+
+
+def nearest(entries, tokens):
+    return entries[min(entries, key=lambda count: abs(int(count) - tokens))]
+
+
+def test_the_engines_rule_stays_where_the_table_cannot_predict_it(exporter, monkeypatch):
+    monkeypatch.setattr(wavetune, "engine_rule", wavetune._native.engine_rule)
+    assert exporter.export("vllm") == 0, exporter.said
+    reader = exporter.read()
+    assert all(reader.at(tokens) == wavetune.engine_rule("vllm", tokens, 128) for tokens in range(1, MOST + 1, 5))
+    assert f"the engine's own at {MOST} of {MOST} token counts" in exporter.printed
+    assert f"at {MOST} of {MOST} token counts the table has no prediction" in exporter.said
+
+
+def test_what_the_engine_ships_stays_where_no_gain_over_it_is_sure(exporter, tuner):
+    entries = {"triton_version": "3.6.0", "1": SLOW, "512": {**FAST, "SPLIT_K": 1}, "2048": FAST}
+    assert exporter.export("vllm", *ship(exporter, "vllm", {VLLM_NAME: entries}), "--json") == 0, exporter.said
+    assert f"{VLLM_NAME} is what the engine has by itself" in exporter.said
+    (listed,) = json.loads(exporter.printed)["files"]
+    reader, kept = exporter.read(), 0
+    del entries["triton_version"]
+    for tokens in range(1, MOST + 1):
+        own = nearest(entries, tokens)
+        known = {name: own[name] for name in tuner.parameters}
+        expected = decided(tuner, tokens, known)[0]
+        kept += expected == known
+        assert reader.at(tokens) == (own if expected == known else expected), tokens
+    assert listed["kept"] == kept > 1000
+
+
+def test_entries_of_another_kind_are_kept_whole_with_their_down_product(exporter, tuner):
+    """SGLang's TMA: what makes both products agree is in both files, so an entry of either is from one source."""
+    up = {"1": SLOW, "1024": {**FAST, "USE_TMA": False}, "4096": {**FAST, "USE_TMA": True}}
+    down = {"1": SLOW, "64": {**SLOW, "BLOCK_SIZE_N": 128}, "8192": {**FAST, "BLOCK_SIZE_N": 128, "USE_TMA": True}}
+    name = f"triton_3_6_0/{VLLM_NAME}"
+    shipped = ship(exporter, "sglang", {name: up, name.replace(".json", "_down.json"): down})
+    assert exporter.export("sglang", *shipped) == 0, exporter.said
+    readers = [exporter.read(f"configs/{each}") for each in (name, name.replace(".json", "_down.json"))]
+    assert list(readers[0].entries) == list(readers[1].entries)
+    from_table = from_engine = 0
+    for tokens in range(1, MOST + 1, 3):
+        own = nearest(up, tokens), nearest(down, tokens)
+        own_down = {**own[1], "BLOCK_SIZE_M": own[0]["BLOCK_SIZE_M"]}
+        got = [reader.at(tokens) for reader in readers]
+        if own[0] == SLOW == own_down:
+            assert got == decided(tuner, tokens), tokens
+            from_table += got[0] != SLOW
+        else:  # Two configurations, or what no table knows.
+            assert got == [own[0], own_down], tokens
+            from_engine += 1
+    assert from_table and from_engine > 1000
+
+
+def test_an_up_file_with_tma_alone_has_it_for_both_products_as_before(exporter):
+    name = f"triton_3_6_0/{VLLM_NAME}"
+    assert exporter.export("sglang", *ship(exporter, "sglang", {name: {"1": {**FAST, "USE_TMA": True}}})) == 0
+    assert exporter.read(f"configs/{name}").at(700) == {**FAST, "USE_TMA": True}
+    assert not (exporter.out / "configs" / name.replace(".json", "_down.json")).exists()
+
+
+def test_what_sglang_ships_is_copied_beside_as_its_folder_is_hidden(exporter, tuner):
+    other = "triton_3_4_0/E=64,N=1280,device_name=NVIDIA_H200.json"
+    older = "triton_3_4_0/" + VLLM_NAME
+    there = "triton_3_6_0/E=8,N=7168,device_name=NVIDIA_H200.json"
+    shipped = ship(exporter, "sglang", {other: {"1": FAST}, older: {"1": FAST}, there: {"1": FAST}, "gemm.json": {}})
+    (exporter.out / "configs" / there).parent.mkdir(parents=True)
+    (exporter.out / "configs" / there).write_text("mine")
+    assert exporter.export("sglang", *shipped) == 0, exporter.said
+    assert "SGLANG_MOE_CONFIG_DIR hides the files that SGLang ships: 2 of them were copied" in exporter.said
+    assert exporter.read(f"configs/{other}").entries == {1: FAST}
+    assert (exporter.out / "configs" / there).read_text() == "mine"
+    # That of an older Triton is what SGLang would use here.
+    reader = exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}")
+    assert reader.at(8192) == FAST == decided(tuner, 8192, FAST)[0]
+    assert exporter.read(f"configs/{older}").entries == {1: FAST}
+    # As SGLANG_MOE_CONFIG_DIR names it, and vLLM has no such folder.
+    again = ship(exporter, "again", {f"configs/{other}": {"1": FAST}})
+    assert exporter.export("sglang", "--force", *again) == 0, exporter.said
+
+
+def test_with_a_down_file_products_part_only_where_the_table_decides(exporter, tuner):
+    assert (
+        exporter.export("sglang", "--down-file", *ship(exporter, "sglang", {f"triton_3_6_0/{VLLM_NAME}": {"1": FAST}}))
+        == 0
+    )
+    up = exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}")
+    down = exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME.replace('.json', '_down.json')}")
+    for tokens in range(1, MOST, 13):
+        assert [up.at(tokens), down.at(tokens)] == decided(tuner, tokens, FAST, ["BLOCK_SIZE_M"]), tokens
+
+
+@pytest.mark.parametrize(
+    "files, said",
+    [
+        ({VLLM_NAME: "{"}, "is no file of configurations"),
+        ({VLLM_NAME: "[]"}, "is no file of configurations"),
+        ({VLLM_NAME: {"many": FAST}}, "is no file of configurations"),
+        ({VLLM_NAME: {"1": {"BLOCK_SIZE_N": 1}}}, "is no file of configurations"),
+        ({VLLM_NAME: {}}, "is no file of configurations"),
+        (
+            {VLLM_NAME.replace("H200", device): {"1": FAST} for device in ("H100_80GB_HBM3", "B200")},
+            "has this layer for NVIDIA_B200, NVIDIA_H100_80GB_HBM3, not for this device",
+        ),
+        ({VLLM_NAME.replace("E=128", "E=64"): {"1": FAST}}, ""),
+        ({VLLM_NAME.replace(".json", ",dtype=fp8_w8a8.json"): {"1": FAST}}, ""),
+    ],
+)
+def test_a_folder_without_the_layers_file_or_with_a_broken_one_leaves_the_rule(exporter, tuner, files, said):
+    assert exporter.export("vllm", *ship(exporter, "vllm", files)) == 0, exporter.said
+    assert said in exporter.said
+    assert not said or "rule is what decisions are compared with" in exporter.said
+    assert exporter.read().at(8192) == decided(tuner, 8192)[0]
+
+
+@pytest.mark.parametrize("files", [{}, {"readme.txt": "x"}, {f"triton_3_6_0/{VLLM_NAME}": {"1": FAST}}])
+def test_a_folder_without_any_of_the_engines_files_is_refused(exporter, files):
+    assert exporter.export("vllm", *ship(exporter, "vllm", files)) == 2
+    assert "vllm/model_executor/layers/fused_moe/configs" in exporter.said
+    assert not exporter.out.exists()
+
+
+def install(exporter, monkeypatch, engine, folder, version):
+    """An engine beside the package: a folder that is found, and stops who imports it."""
+    site = exporter.folder / "site"
+    files = {
+        f"{engine}/__init__.py": "raise SystemError",
+        f"{engine}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {engine}\nVersion: {version}\n",
+    }
+    for name, text in files.items():
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(text)
+    if folder is not None:
+        (site / engine / folder).mkdir(parents=True)
+    monkeypatch.syspath_prepend(site)
+    for name in [name for name in sys.modules if name.split(".")[0] == engine]:
+        monkeypatch.delitem(sys.modules, name)
+    return site / engine / (folder or "")
+
+
+def test_the_folder_of_an_engine_that_is_installed_is_found_without_importing_it(exporter, tuner, monkeypatch):
+    folder = install(exporter, monkeypatch, "vllm", "model_executor/layers/fused_moe/configs", "0.33.0")
+    (folder / VLLM_NAME).write_text(json.dumps({"1": FAST}))
+    assert exporter.export("vllm") == 0, exporter.said
+    assert f"{folder / VLLM_NAME} is what the engine has by itself" in exporter.said
+    assert "not tried" not in exporter.said
+    assert exporter.read().at(8192) == FAST == decided(tuner, 8192, FAST)[0]
+    folder = install(exporter, monkeypatch, "sglang", "srt/layers/moe/fused_moe_triton/configs", "0.5.2")
+    (folder / "triton_3_6_0").mkdir()
+    (folder / "triton_3_6_0" / VLLM_NAME).write_text(json.dumps({"1": FAST}))
+    assert exporter.export("sglang") == 0, exporter.said
+    assert exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}").at(8192) == FAST
+
+
+def test_an_engine_of_a_version_that_was_not_tried_is_told(exporter, tuner, monkeypatch):
+    folder = install(exporter, monkeypatch, "vllm", "model_executor/layers/fused_moe/configs", "0.40.1")
+    (folder / VLLM_NAME).write_text(json.dumps({"1": FAST}))
+    assert exporter.export("vllm") == 0, exporter.said
+    assert "vllm 0.40.1 was not tried (0.11 to 0.33 were)" in exporter.said
+    assert exporter.read().at(8192) == decided(tuner, 8192, FAST)[0]
+
+
+def test_an_engine_that_has_its_files_elsewhere_leaves_its_rule(exporter, tuner, monkeypatch):
+    install(exporter, monkeypatch, "sglang", None, "0.6.0")
+    assert exporter.export("sglang") == 0, exporter.said
+    assert "has no file of sglang's configurations" in exporter.said and "--engine-configs" in exporter.said
+    assert exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}").at(8192) == decided(tuner, 8192)[0]
+
+
+def test_an_engine_that_is_not_there_is_told(exporter):
+    assert exporter.export("sglang") == 0, exporter.said
+    assert "SGLang is not installed beside this package" in exporter.said
+    assert "SGLANG_MOE_CONFIG_DIR hides them" in exporter.said
+
+
+# ---- Routing ----------------------------------------------------------------
+
+
+def test_a_routing_that_is_named_decides(exporter, tuner):
+    assert exporter.export("vllm", "--routing", "even") == 0, exporter.said
+    reader = exporter.read()
+    for tokens in (1, 700, 4096):
+        assert reader.at(tokens) == decided(tuner, tokens, routing="even")[0]
+    counts = [1000, 500] + [1] * 126
+    (exporter.folder / "counts.json").write_text(json.dumps(counts))
+    assert exporter.export("vllm", "--force", "--routing", exporter.folder / "counts.json") == 0, exporter.said
+    skewed, unlike = exporter.read(), 0
+    for tokens in range(1, 2000, 23):
+        expected = decided(tuner, tokens, routing=tuple(sorted(counts, reverse=True)))[0]
+        assert skewed.at(tokens) == expected
+        unlike += expected != reader.at(tokens)
+    assert unlike
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("[1, 2, 3]", "experts"),
+        (json.dumps([0] * 128), "zero"),
+        (json.dumps([-1] * 128), "count"),
+        ("{", "routing.json"),
+        (json.dumps(["many"] * 128), "count"),
+    ],
+)
+def test_a_histogram_of_other_experts_or_of_nothing_is_refused(exporter, text, said):
+    path = exporter.folder / "routing.json"
+    path.write_text(text)
+    assert exporter.export("vllm", "--routing", path) == 2
+    assert said in exporter.said
+    assert exporter.export("vllm", "--routing", exporter.folder / "none.json") == 2
+    assert "neither drawn nor even" in exporter.said
+    assert not exporter.out.exists()
+
+
+def test_a_histogram_of_very_many_tokens_is_one(exporter):
+    path = exporter.folder / "routing.json"
+    path.write_text(json.dumps([10**9] * 64 + [10**6] * 64))
+    assert exporter.export("vllm", "--routing", path, "--max-tokens", 100) == 0, exporter.said
 
 
 # ---- Triton and JSON --------------------------------------------------------
@@ -564,8 +803,13 @@ def test_the_program_runs_the_package_or_says_how_to_install_it(exporter):
 
 def test_the_commands_of_the_documents_parse():
     found = 0
+    known = export._parser().format_help()
     for document in sorted((tables.ROOT / "docs").glob("*.md")):
-        for line in re.findall(r"^wavetune export .*$", document.read_text(), re.MULTILINE):
+        text = document.read_text()
+        for line in re.findall(r"^wavetune export .*$", text, re.MULTILINE):
             export._parser().parse_intermixed_args(shlex.split(line.split(" #")[0])[2:])
             found += 1
+        for code in re.findall(r"`(wavetune export [^`]*)`", text):
+            for flag in re.findall(r"--[a-z-]+", code):
+                assert flag in known, f"{document}: {code}"
     assert found >= 4

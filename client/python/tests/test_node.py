@@ -116,6 +116,16 @@ def test_a_kernel_without_a_table_is_answered_with_its_default(daemon_only):
     assert "no table" in repr(tuner)
 
 
+def test_a_kernel_says_what_its_manifest_says_and_which_table_there_is_not(daemon_only):
+    client = wavetune.connect(daemon_only.endpoint, cache_dir=None, timeout_s=20)
+    kernel = client.kernel("repeats")
+    assert (kernel.name, kernel.parameters, kernel.experts) == ("repeats", ("BLOCK_N", "REPEAT"), None)
+    assert kernel == client.kernel(str(daemon_only.folder / "kernels" / "repeats"))
+    assert kernel.arguments == client.tuner("repeats").arguments
+    with pytest.raises(wavetune.NotFoundError, match="repeats"):
+        client.table("repeats")
+
+
 def test_an_unknown_kernel_or_device_lists_the_known(daemon_only):
     client = wavetune.connect(daemon_only.endpoint, cache_dir=None, timeout_s=20)
     with pytest.raises(wavetune.NotFoundError, match='no valid kernel "gemm"; it has: repeats'):

@@ -22,7 +22,7 @@ def test_a_histogram_is_drawn_from():
     ("arguments", "says"),
     [
         ((8, 9), "takes 9 of 8 experts"),
-        ((8, 2, "uneven"), 'popularity "uneven" is none'),
+        ((8, 2, "uneven"), '"uneven" is no routing'),
         ((8, 2, [1, 2, 3]), "counts of 3 experts, the layer has 8"),
         ((3, 2, [0, 0, 0]), "zeros alone"),
         ((3, 2, [1, -1, 0]), "a count of -1"),

@@ -2,9 +2,11 @@
 
 import importlib
 import importlib.metadata
+import json
 import logging
 import runpy
 import shutil
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -15,12 +17,13 @@ import pytest
 import tables
 
 import wavetune
+import wavetune.experts
 import wavetune.export
 import wavetune.triton_decider
 import wavetune.vllm
 
 LAYER = dict(experts=128, hidden=2048, intermediate=768, top_k=8)
-DEFAULT = {"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 700, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 768}
+DEFAULT = fake_vllm.RULE
 
 
 def offline(folder, name="fused_moe"):
@@ -49,11 +52,14 @@ def warnings(caplog):
     return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def decided(tuner, tokens, slots=None, experts=128, hidden=2048, intermediate=768, top_k=8):
-    slots = slots or wavetune.vllm.balanced_slots(tokens, top_k, experts, experts)
+def decided(tuner, tokens, slots=None, experts=128, hidden=2048, intermediate=768, top_k=8, rule=DEFAULT):
+    """What the table decides where the engine by itself has `rule`."""
+    slots = slots or wavetune.ExpectedRouting(experts, top_k).slots(tokens)
     gate_up = dict(tokens=slots, n=2 * intermediate, k=hidden, top_k=top_k)
     down = dict(tokens=slots, n=hidden, k=intermediate, top_k=top_k)
-    return dict(tuner.resolve_together([("gate_up", gate_up), ("down", down)])[0].configuration)
+    known = {name: rule[name] for name in tuner.parameters}
+    both = tuner.resolve_together([("gate_up", gate_up), ("down", down)], incumbent=known)
+    return rule if both[0].configuration == known else dict(both[0].configuration)
 
 
 def test_the_engine_gets_the_tables_choice_at_any_number_of_tokens(engine, client, tuner, warnings):
@@ -61,7 +67,7 @@ def test_the_engine_gets_the_tables_choice_at_any_number_of_tokens(engine, clien
     choices = {tokens: engine.choose(tokens, **LAYER) for tokens in (1, 63, 700, 1500, 3000, 16384, 20000)}
     assert choices == {tokens: decided(tuner, tokens) for tokens in choices}
     assert len({str(choice) for choice in choices.values()}) > 3
-    assert set(choices[1]) == set(wavetune.vllm._PARAMETERS)
+    assert set(choices[1]) == set(wavetune.experts.PARAMETERS)
     assert all(type(value) is int for value in choices[1].values())
     assert not warnings()
 
@@ -125,11 +131,11 @@ def test_installed_twice_is_installed_once(engine, client, warnings):
 def test_a_second_copy_of_the_module_does_not_install_over_the_first(engine, client, warnings):
     assert wavetune.vllm.install(client)
     ours = engine.module("fused_moe").try_get_optimal_moe_config
-    wavetune.vllm._installation, kept = None, wavetune.vllm._installation
+    wavetune.vllm._hook, kept = None, wavetune.vllm._hook
     try:
         assert not wavetune.vllm.install(client)
     finally:
-        wavetune.vllm._installation = kept
+        wavetune.vllm._hook = kept
     assert engine.module("fused_moe").try_get_optimal_moe_config is ours
     assert "another copy" in warnings()[0]
 
@@ -176,13 +182,13 @@ def test_the_routing_that_a_caller_knows_decides(engine, client, tuner, warnings
     assert engine.choose(700) == decided(tuner, 700)
     with wavetune.vllm.routing([1, 2]):
         assert engine.choose(700) == decided(tuner, 700)
-    assert warnings() == ["routing() has 2 experts, a layer 128: its slots are spread evenly"]
+    assert warnings() == ["routing() has 2 experts, a layer 128: an expected routing stands for it"]
 
 
 def test_experts_of_other_devices_have_their_share_of_the_tokens(engine, client, tuner):
     assert wavetune.vllm.install(client, expert_parallel=4)
-    slots = wavetune.vllm.balanced_slots(4096, 8, 128, 32)
-    assert slots == [256] * 32
+    slots = wavetune.ExpectedRouting(128, 8).slots(4096, 32)
+    assert sum(slots) == pytest.approx(4096 * 8 / 4, rel=0.1)
     assert engine.choose(4096, experts=32) == decided(tuner, 4096, slots=slots, experts=32)
 
 
@@ -206,6 +212,14 @@ def test_nothing_unexpected_is_an_exception_in_the_engine(engine, client, shape,
     else:
         assert choose((128, 1536, 2048), shape, 8, None, 700) == expected
     assert len(warnings()) == 1
+
+
+def test_weights_that_are_packed_are_another_kernels(engine, client, warnings):
+    """Emulated four-bit types say no type, and count two numbers as one."""
+    assert wavetune.vllm.install(client)
+    choose = engine.module("fused_moe").try_get_optimal_moe_config
+    assert choose((128, 1536, 1024), (128, 2048, 384), 8, None, 700) == DEFAULT
+    assert "are no two products of experts" in warnings()[0]
 
 
 def test_without_a_table_the_engine_does_as_it_did(engine, tmp_path, warnings):
@@ -286,7 +300,7 @@ def test_a_table_of_this_triton_is_used_and_one_of_another_compiler_is_not(
     wavetune.vllm.uninstall()
     assert wavetune.vllm.install(measured_with(tmp_path / "other", "NVRTC 13.0"))
     assert engine.choose(700) == DEFAULT
-    assert "it is of another kernel" in warnings()[0]
+    assert any("it is of another kernel" in warning for warning in warnings())
 
 
 def test_the_device_is_the_process_s_own(monkeypatch):
@@ -300,22 +314,145 @@ def test_the_device_is_the_process_s_own(monkeypatch):
 @pytest.mark.parametrize(
     "fused_moe, what",
     [
-        (None, "cannot be imported"),
         ("x = 1", "has no try_get_optimal_moe_config"),
         ("def try_get_optimal_moe_config(w1, w2, M): return {}", "takes ('w1', 'w2', 'M')"),
-        ("raise RuntimeError('no GPU')", "no GPU"),
     ],
 )
-def test_another_version_of_vllm_is_left_as_it_is(tmp_path, monkeypatch, client, fused_moe, what, warnings):
+@pytest.mark.parametrize("early", [True, False], ids=["imported_before", "imported_after"])
+def test_another_version_of_vllm_is_left_as_it_is(tmp_path, monkeypatch, client, fused_moe, what, warnings, early):
     engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, fused_moe=fused_moe)
-    assert not wavetune.vllm.install(client)
-    assert not wavetune.vllm.install(client)
-    assert len(warnings()) == 1
-    assert what in warnings()[0]
-    assert "vLLM does as it did" in warnings()[0]
-    if fused_moe and fused_moe.startswith("def"):
-        assert engine.module("fused_moe").try_get_optimal_moe_config(1, 2, 3) == {}
+    try:
+        if early:
+            engine.module("fused_moe")
+        assert wavetune.vllm.install(client) is not early
+        engine.module("fused_moe")
+        assert not wavetune.vllm.install(client)
+        assert len(warnings()) == 1
+        assert what in warnings()[0]
+        assert "vLLM does as it did" in warnings()[0]
+        if fused_moe.startswith("def"):
+            assert engine.module("fused_moe").try_get_optimal_moe_config(1, 2, 3) == {}
+    finally:
+        wavetune.vllm.uninstall()
+
+
+def test_an_import_that_fails_fails_as_it_did_and_may_succeed_later(tmp_path, monkeypatch, client, tuner, warnings):
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, fused_moe="raise RuntimeError('no GPU')")
+    try:
+        assert wavetune.vllm.install(client)
+        with pytest.raises(RuntimeError, match="no GPU"):
+            engine.module("fused_moe")
+        engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
+        importlib.invalidate_caches()
+        assert engine.choose(700) == decided(tuner, 700)
+        assert not warnings()
+    finally:
+        wavetune.vllm.uninstall()
+
+
+def test_nothing_of_the_engine_is_imported_and_nothing_happens_where_it_never_is(engine, client, warnings):
+    before = list(sys.meta_path)
+    wavetune.vllm.register()
+    assert wavetune.vllm.install(client)
+    assert not [name for name in sys.modules if name.split(".")[0] == "vllm"]
     wavetune.vllm.uninstall()
+    assert sys.meta_path == before
+    assert engine.choose(700) == DEFAULT
+    assert not warnings()
+
+
+def test_it_waits_no_longer_once_the_engine_came(engine, client):
+    before = list(sys.meta_path)
+    assert wavetune.vllm.install(client)
+    assert engine.module("experts.triton_moe").try_get_optimal_moe_config.wavetune_decider
+    assert sys.meta_path == before
+
+
+def test_loading_is_quick_and_takes_no_engine_along(tmp_path, engine):
+    """What each process of vLLM pays, its API server's included: measured in one of its own."""
+    program = """
+import sys, time
+begin = time.perf_counter()
+import wavetune.vllm
+wavetune.vllm.register()
+print(time.perf_counter() - begin, *[name for name in sys.modules if name.split(".")[0] in ("vllm", "torch", "triton")])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    seconds, *engines = done.stdout.split()
+    assert not engines
+    assert float(seconds) < 3  # A tenth of this on a machine that does nothing else.
+
+
+@pytest.mark.parametrize("version", ["0.11.2", "0.33.0", "0.20.1rc1.dev5", "dev", "0.34.0", "0.9.1", "1.0"])
+def test_a_version_that_was_not_tried_decides_for_itself(engine, client, tuner, warnings, monkeypatch, version):
+    tried = version not in ("0.34.0", "0.9.1", "1.0")
+    found = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: version if name == "vllm" else found(name))
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == (decided(tuner, 700) if tried else DEFAULT)
+    if tried:
+        assert not warnings()
+        return
+    assert f"vLLM {version} was not tried" in warnings()[0]
+    wavetune.vllm.uninstall()
+    monkeypatch.setenv("WAVETUNE_VLLM_ANY_VERSION", "1")
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == decided(tuner, 700)
+
+
+# ---- The floor --------------------------------------------------------------
+
+FASTEST = dict(BLOCK_SIZE_M=128, BLOCK_SIZE_N=256, BLOCK_SIZE_K=128, GROUP_SIZE_M=16, num_warps=4, num_stages=3)
+
+
+@pytest.mark.parametrize("more", [{}, {"SPLIT_K": 1}], ids=str)
+def test_the_engines_own_stays_where_the_table_is_not_sure_of_more(tmp_path, monkeypatch, client, tuner, more):
+    rule = {**FASTEST, **more}
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, rule=rule)
+    try:
+        assert wavetune.vllm.install(client)
+        choices = {tokens: engine.choose(tokens) for tokens in (1, 16, 700, 8192)}
+        assert choices == {tokens: decided(tuner, tokens, rule=rule) for tokens in choices}
+        assert choices[8192] == rule  # As it is, whatever else it says.
+        assert choices[1] != rule
+    finally:
+        wavetune.vllm.uninstall()
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {**FASTEST, "USE_TMA": True},
+        {**FASTEST, "SPLIT_K": 2},
+        {**FASTEST, "BLOCK_SIZE_M": 256},
+        {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 8, "num_stages": None},
+        {"BLOCK_SIZE_M": 64},
+    ],
+    ids=str,
+)
+def test_the_engines_own_stays_where_the_table_cannot_predict_it(tmp_path, monkeypatch, client, warnings, rule):
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch, rule=rule)
+    try:
+        assert wavetune.vllm.install(client)
+        assert [engine.choose(tokens) for tokens in (1, 700, 8192)] == [rule] * 3
+        assert not warnings()
+    finally:
+        wavetune.vllm.uninstall()
+
+
+def test_a_file_of_the_engine_is_its_own(tmp_path, monkeypatch, client, tuner):
+    folder = tmp_path / "configs"
+    folder.mkdir()
+    text = json.dumps({"triton_version": "3.6.0", "1": DEFAULT, "4096": FASTEST})
+    (folder / "E=128,N=768,device_name=NVIDIA_H200.json").write_text(text)
+    monkeypatch.setenv("VLLM_TUNED_CONFIG_FOLDER", str(folder))
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
+    try:
+        assert wavetune.vllm.install(client)
+        assert engine.choose(4096) == decided(tuner, 4096, rule=FASTEST) == FASTEST
+        assert engine.choose(16) == decided(tuner, 16)
+    finally:
+        wavetune.vllm.uninstall()
 
 
 def test_the_environment_turns_it_off_or_says_what_is_wrong(engine, monkeypatch, warnings):
@@ -349,19 +486,24 @@ def test_the_entry_point_is_the_plugin():
     assert entry.load() is wavetune.vllm.register
 
 
-def test_an_exported_file_and_the_plugin_choose_alike_at_every_number_of_tokens(
-    tmp_path, monkeypatch, client, warnings
-):
-    layer = "--experts 128 --top-k 8 --hidden 2048 --intermediate 768".split()
+@pytest.mark.parametrize("model", expert_kernel.LAYERS)
+def test_an_exported_file_and_the_plugin_choose_alike_at_every_number_of_tokens(tmp_path, monkeypatch, client, model):
+    monkeypatch.setattr(wavetune, "engine_rule", lambda engine, tokens, experts: dict(DEFAULT))
+    layer = dict(zip(("experts", "top_k", "hidden", "intermediate"), expert_kernel.LAYERS[model]))
+    numbers = [text for name, number in layer.items() for text in (f"--{name.replace('_', '-')}", str(number))]
     files = ["--device-name", "NVIDIA H200", "--out", str(tmp_path / "configs")]
     command = [str(expert_kernel.write(tmp_path / "kernel")), "--table", str(tables.path("fused_moe"))]
-    assert wavetune.export.main([*command, "--format", "vllm-moe", *layer, *files]) == 0
+    assert wavetune.export.main([*command, "--format", "vllm-moe", *numbers, *files]) == 0
     monkeypatch.setenv("VLLM_TUNED_CONFIG_FOLDER", str(tmp_path / "configs"))
     engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
-    read = [engine.choose(tokens) for tokens in range(1, 16385)]
-    assert read[699] != DEFAULT
+    read = [engine.choose(tokens, **layer) for tokens in range(1, 16385)]
+    assert read[8191] != DEFAULT
+    monkeypatch.delenv("VLLM_TUNED_CONFIG_FOLDER")
+    engine = fake_vllm.FakeVllm(tmp_path / "site", monkeypatch)
     try:
         assert wavetune.vllm.install(client)
-        assert [engine.choose(tokens) for tokens in range(1, 16385)] == read
+        plugged = [engine.choose(tokens, **layer) for tokens in range(1, 16385)]
+        assert plugged == read
+        assert len({str(choice) for choice in plugged}) > 3
     finally:
         wavetune.vllm.uninstall()

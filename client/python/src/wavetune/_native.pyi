@@ -356,5 +356,9 @@ def expert_layers(
     """Returns the different expert layers of a model on one device: from its config.json, or from the numbers of one
     layer; () for a model without experts. Raises InvalidArgumentError for what makes no sense, with what to do."""
 
+def expert_histogram(text: bytes) -> list[int]:
+    """Returns the counts of a layer's experts that a recorded file has (docs/workloads.md), the most wanted first.
+    Raises InvalidArgumentError for another file."""
+
 def empty(**dimensions: Any) -> None: ...
 def empty_typed(*, m: int, n: int, k: int) -> None: ...

@@ -1,11 +1,27 @@
-"""Files of configurations that engines read for their experts: what each engine calls them (docs/engines.md)."""
+"""Files of configurations that engines read for their experts: what each engine calls them, and those that it ships
+(docs/engines.md)."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
+import json
 import re
-from typing import NamedTuple, Optional
+from pathlib import Path
+from typing import Any, Iterator, Mapping, NamedTuple, Optional
 
 from wavetune.errors import InvalidArgumentError
+from wavetune.experts import Own
+
+# Folders below the package of an engine that had its files in the versions that were tried, the newest first.
+_FOLDERS = {
+    "vllm": ["model_executor/layers/fused_moe/configs"],
+    "sglang": ["srt/layers/moe/moe_runner/triton_utils/configs", "srt/layers/moe/fused_moe_triton/configs"],
+}
+# Versions that were tried, and all between them.
+_TRIED = {"vllm": ("0.11", "0.33"), "sglang": ("0.5", "0.5")}
+
+Entries = Mapping[int, Mapping[str, Any]]
 
 _MOST_BYTES = 255  # Of a file's name, on every common file system.
 
@@ -43,11 +59,127 @@ def sglang_file_path(key: FileKey, triton_version: str) -> str:
     device = key.device_name.replace(" ", "_")
     if ".." in device.split("/"):
         raise _name_fault(key.device_name, "leads out of the folder")
-    # Two numbers of four bits are one element, and SGLang counts elements; vLLM counts them twice.
-    width = key.intermediate // 2 if key.dtype == "int4_w4a16" else key.intermediate
     quant = ",per_channel_quant=True" if key.per_channel_quant else ""
-    name = _name(key, width, device, ", ") + quant + ("_down" if key.down else "")
+    name = _name(key, _width(key, "sglang"), device, ", ") + quant + ("_down" if key.down else "")
     return _checked(f"configs/triton_{triton_version.replace('.', '_')}/{name}.json")
+
+
+class Shipped(NamedTuple):
+    """What an engine's own files have for a layer."""
+
+    path: Path
+    gate_up: Entries
+    down: Optional[Entries]  # SGLang's; None: as gate_up.
+
+    def at(self, tokens: int) -> Own:
+        """Returns what the engine takes: of each file the entry whose count is nearest."""
+        gate_up = _nearest(self.gate_up, tokens)
+        if self.down is None:
+            return Own(gate_up, gate_up)
+        # One order of rows for both, which is gate_up's.
+        return Own(gate_up, {**_nearest(self.down, tokens), "BLOCK_SIZE_M": gate_up["BLOCK_SIZE_M"]})
+
+
+class EngineFolder:
+    """The files that an engine has by itself: a folder `configs` of its package, or one like it."""
+
+    def __init__(self, engine: str, folder: Path) -> None:
+        """Raises InvalidArgumentError for a folder that has none of the engine's files."""
+        self.engine = engine
+        # As SGLANG_MOE_CONFIG_DIR names it, too.
+        self.folder = folder / "configs" if (folder / "configs").is_dir() else folder
+        if next(self.files(), None) is None:
+            raise InvalidArgumentError(
+                f"{folder} has no file of {engine}'s configurations of experts: name the folder "
+                f"{engine}/{_FOLDERS[engine][0]} of the engine that runs"
+            )
+
+    def files(self) -> Iterator[Path]:
+        """Returns all, relative to the folder."""
+        pattern = "E=*.json" if self.engine == "vllm" else "triton_*/E=*.json"
+        return (path.relative_to(self.folder) for path in sorted(self.folder.glob(pattern)))
+
+    def find(self, key: FileKey, triton_version: str) -> Optional[Shipped]:
+        """Returns what the engine reads for a layer. Raises InvalidArgumentError for a file that it cannot read."""
+        path = self._path(key, triton_version)
+        if path is None:
+            return None
+        down = self._path(key._replace(down=True), triton_version) if self.engine == "sglang" else None
+        return Shipped(path, _read(path), None if down is None else _read(down))
+
+    def other_devices(self, key: FileKey) -> list[str]:
+        """Returns the devices for which there are files of a layer."""
+        before, after = _name(key, _width(key, self.engine), "|", ",").split("|")
+        names = [path.name.replace(", ", ",") for path in self.files()]
+        after += (",per_channel_quant=True" if key.per_channel_quant else "") + ".json"
+        devices = [
+            name[len(before) : -len(after)] for name in names if name.startswith(before) and name.endswith(after)
+        ]
+        return sorted({device for device in devices if "," not in device})
+
+    def _path(self, key: FileKey, triton_version: str) -> Optional[Path]:
+        if self.engine == "vllm":
+            names = [vllm_file_name(key), *older_vllm_file_names(key)]
+            paths = [self.folder / name for name in names]
+        else:
+            _, exact, name = sglang_file_path(key, triton_version).split("/", 2)
+            versions = [
+                path.name for path in self.folder.glob("triton_*") if re.fullmatch(r"triton(_[0-9]+)+", path.name)
+            ]
+            versions.sort(key=lambda version: [int(part) for part in version.split("_")[1:]], reverse=True)
+            paths = [self.folder / version / name for version in (exact, *versions)]
+        return next((path for path in paths if path.is_file()), None)
+
+
+def installed_folder(engine: str) -> Optional[EngineFolder]:
+    """Returns that of the engine beside this package, which is not imported; None where there is none. Raises
+    InvalidArgumentError where that version has its files elsewhere."""
+    package = importlib.util.find_spec(engine)
+    if package is None or not package.submodule_search_locations:
+        return None
+    roots = [Path(root) for root in package.submodule_search_locations]
+    folders = [root / below for root in roots for below in _FOLDERS[engine]]
+    return EngineFolder(engine, next((folder for folder in folders if folder.is_dir()), folders[0]))
+
+
+def untried_version(engine: str) -> Optional[str]:
+    """Returns what is to be known of an engine that is installed in a version that was not tried; None: nothing."""
+    try:
+        version = importlib.metadata.version(engine)
+    except importlib.metadata.PackageNotFoundError:  # None, or one that stands where it was built.
+        return None
+    oldest, newest = _TRIED[engine]
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or _numbers(oldest) <= _numbers(numbers[0]) <= _numbers(newest):
+        return None
+    return f"{engine} {version} was not tried ({oldest} to {newest} were)"
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def _read(path: Path) -> Entries:
+    try:
+        read = json.loads(path.read_bytes())
+        read.pop("triton_version", None)
+        entries = {int(count): dict(entry) for count, entry in read.items()}
+        if not entries or any(type(entry["BLOCK_SIZE_M"]) is not int for entry in entries.values()):
+            raise ValueError("no entries, or one without a row tile")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InvalidArgumentError(
+            f"{path} is no file of configurations ({error!r}): install the engine anew, or name another --engine-configs"
+        ) from error
+    return entries
+
+
+def _nearest(entries: Entries, tokens: int) -> Mapping[str, Any]:
+    return entries[min(entries, key=lambda count: abs(count - tokens))]
+
+
+def _width(key: FileKey, engine: str) -> int:
+    # Two numbers of four bits are one element, and SGLang counts elements; vLLM counts them twice.
+    return key.intermediate // 2 if engine == "sglang" and key.dtype == "int4_w4a16" else key.intermediate
 
 
 def is_same_device_name(a: str, b: str) -> bool:

@@ -3,20 +3,26 @@
 A layer is two launches, gate_up and down. Both read rows in an order that is made once, for one row tile, so engines take
 one configuration for both, or two that agree on BLOCK_SIZE_M. Token counts alone are known before a launch: slots are
 those of an expected routing, unless somebody knows the routing.
+
+What an engine would launch by itself is the floor: it stays wherever the table does not predict a gain over it that is
+beyond the error bound, or cannot predict it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence
+import functools
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import wavetune
 from wavetune.records import ExpertLayer, ServedExperts
-from wavetune.triton_problem import balanced
 
 Config = Mapping[str, Any]
 
 # The parameters of the engines' kernel, as their files name them.
 PARAMETERS = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages")
+# What Triton takes where nothing is said, and what says nothing.
+_TRITONS = {"num_warps": 4, "num_stages": 3}
+_NEUTRAL = {"SPLIT_K": 1, "num_ctas": 1, "USE_TMA": False}
 # As triton_fused_moe names them.
 NAMES = ServedExperts("tokens", "n", "k", "top_k", "gate_up", "down", ("vllm", "sglang"))
 # Up to here every token count has an entry in a file, so that a person who reads it, or an engine that looks for exact
@@ -24,35 +30,78 @@ NAMES = ServedExperts("tokens", "n", "k", "top_k", "gate_up", "down", ("vllm", "
 EVERY_TOKEN_COUNT = 64
 
 
-class Decided(NamedTuple):
+class Choice(NamedTuple):
     """What a layer launches at a number of tokens."""
 
-    gate_up: wavetune.Decision
-    down: wavetune.Decision
+    gate_up: Config
+    down: Config
+    decisions: tuple[wavetune.Decision, ...]  # Of both; none where the engine's own cannot be predicted.
+    kept: bool  # It is what the engine launches by itself.
 
 
-def balanced_slots(tokens: int, top_k: int, experts: int, local: int) -> list[int]:
-    """Returns the slots of the first `local` of `experts` experts where each of `tokens` goes to `top_k` of them, evenly:
-    they differ by at most one, the larger first."""
-    return balanced(tokens * top_k, experts)[:local]
+class Own(NamedTuple):
+    """What an engine launches by itself."""
+
+    gate_up: Config
+    down: Config
+
+    def predictable(self) -> Optional[dict[str, int]]:
+        """Returns the one configuration in the table's words; None where it is two, or has what no table knows."""
+        named = {name: self.gate_up.get(name, _TRITONS.get(name)) for name in PARAMETERS}
+        rest = {name: value for name, value in self.gate_up.items() if name not in named}
+        if self.gate_up != self.down or any(_NEUTRAL.get(name, ...) != value for name, value in rest.items()):
+            return None
+        if not all(type(value) is int for value in named.values()):
+            return None
+        return named
 
 
-def decide(
-    tuner: wavetune.Tuner,
-    names: ServedExperts,
-    layer: ExpertLayer,
-    slots: Sequence[int],
-    shared: Optional[Iterable[str]] = None,
-) -> Decided:
-    """Returns what a layer launches for the slots of its local experts. The launches agree on `shared` (None: on all)."""
-    return Decided(*tuner.resolve_together(problems(names, layer, slots), shared=shared))
+@functools.lru_cache(maxsize=1024)
+def expected_routing(
+    experts: int, top_k: int, popularity: Union[str, tuple[int, ...]] = "drawn"
+) -> wavetune.ExpectedRouting:
+    """Returns the one of a layer; popularity: "drawn", "even", or counts of each expert of the model."""
+    return wavetune.ExpectedRouting(experts, top_k, popularity)
+
+
+class ExpertTuner:
+    """A table as what decides for layers of experts. From any thread."""
+
+    def __init__(self, gate_up: wavetune.Tuner, down: wavetune.Tuner, names: ServedExperts = NAMES) -> None:
+        """The tuners are those of the two specialisations that `names` has."""
+        self.tuner = gate_up
+        self.names = names
+        portfolios = ({_key(each) for each in tuner.configurations} for tuner in (gate_up, down))
+        self._predicted = set.intersection(*portfolios)
+
+    def choose(
+        self, layer: ExpertLayer, slots: Sequence[int], own: Optional[Own] = None, apart: bool = False
+    ) -> Choice:
+        """Returns what a layer launches for the slots of its local experts: what the table decides, or `own` where that
+        is not shown to be slower. apart: the launches agree on the row tile alone, else on everything."""
+        floor = None if own is None else own.predictable()
+        if own is not None and (floor is None or _key(floor) not in self._predicted):
+            return Choice(own.gate_up, own.down, (), True)
+        asked = problems(self.names, layer, slots)
+        both = self.tuner.resolve_together(asked, incumbent=floor)
+        if own is not None and (both[0].source is wavetune.Source.DEFAULT or both[0].configuration == floor):
+            return Choice(own.gate_up, own.down, both, True)
+        if apart:  # Where even one configuration for both is faster than the engine's own.
+            both = self.tuner.resolve_together(asked, shared=["BLOCK_SIZE_M"])
+        return Choice(both[0].configuration, both[1].configuration, both, False)
+
+
+def _key(configuration: Config) -> frozenset[tuple[str, int]]:
+    return frozenset(configuration.items())
 
 
 def problems(names: ServedExperts, layer: ExpertLayer, slots: Sequence[int]) -> list[tuple[str, dict[str, Any]]]:
     """Returns the problems of both launches."""
     width = (2 if layer.gated else 1) * layer.intermediate
     launches = ((names.gate_up, width, layer.hidden), (names.down, layer.hidden, layer.intermediate))
-    both = [(name, {names.tokens: slots, names.n: n, names.k: k}) for name, n, k in launches]
+    both: list[tuple[str, dict[str, Any]]] = [
+        (name, {names.tokens: slots, names.n: n, names.k: k}) for name, n, k in launches
+    ]
     if names.top_k is not None:
         for _, problem in both:
             problem[names.top_k] = layer.top_k

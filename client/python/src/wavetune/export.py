@@ -8,15 +8,17 @@ docs/engines.md says what is written, and what each refusal and warning means.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import keyword
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import wavetune
 from wavetune import _native, engine_files, experts
@@ -29,10 +31,12 @@ from wavetune.errors import (
     NotFoundError,
     UnavailableError,
 )
-from wavetune.records import ExpertLayer, Kernel, ServedExperts, Table
+from wavetune.experts import Choice, ExpertTuner, Own
+from wavetune.records import ExpertLayer, Kernel, Table
 from wavetune.triton_decider import OPTIONS
 
 _FOLDERS = {"vllm": "VLLM_TUNED_CONFIG_FOLDER", "sglang": "SGLANG_MOE_CONFIG_DIR"}
+_TITLES = {"vllm": "vLLM", "sglang": "SGLang"}
 _MOST_TOKENS = 1 << 20
 _MOST_PROBLEMS = 100000
 # Engines look through all entries for each layer of a step without a graph.
@@ -111,7 +115,9 @@ class _Source:
                 "--table reads one from a file"
             ) from error
         if not table.digest.startswith(self.options.digest or ""):
-            raise NotFoundError(f"the table that serves is {table.digest}: give all 64 digits of another one's --digest")
+            raise NotFoundError(
+                f"the table that serves is {table.digest}: give all 64 digits of another one's --digest"
+            )
         if table.stale:
             why = table.stale_reason or "the daemon does not say why"
             _say(f"the table is stale ({why}); its decisions are exported as they are")
@@ -212,11 +218,11 @@ def _engine_faults(kernel: Kernel, engine: str) -> list[str]:
     return faults
 
 
-def _served(source: _Source, engine: Optional[str]) -> tuple[ServedExperts, wavetune.Tuner]:
-    """Returns the names of an expert layer and what decides. Raises FailedPreconditionError with all that is missing."""
+def _served(source: _Source, engine: Optional[str]) -> ExpertTuner:
+    """Returns what decides for layers of experts. Raises FailedPreconditionError with all that is missing."""
     kernel = source.kernel()
-    tuner = source.tuner(source.table.specialisations[0])
-    faults = _faults(kernel, source.table, tuner) + (_engine_faults(kernel, engine) if engine else [])
+    faults = _faults(kernel, source.table, source.tuner(source.table.specialisations[0]))
+    faults += _engine_faults(kernel, engine) if engine else []
     if faults or kernel.experts is None:
         what = f"cannot be exported to {engine}" if engine else "decides for no expert layer"
         instead = (
@@ -226,61 +232,75 @@ def _served(source: _Source, engine: Optional[str]) -> tuple[ServedExperts, wave
         )
         lines = "\n  ".join(faults)
         raise FailedPreconditionError(f'kernel "{kernel.name}" {what}:\n  {lines}\n{instead}')
-    return kernel.experts, tuner
+    names = kernel.experts
+    return ExpertTuner(source.tuner(names.gate_up), source.tuner(names.down), names)
 
 
-class _LayerDecisions:
-    """What is decided for a layer at 1, 2, ... tokens."""
+class _LayerChoices:
+    """What is decided for a layer at 1, 2, ... tokens. own: what an engine launches there by itself."""
 
     def __init__(
         self,
-        tuner: wavetune.Tuner,
-        names: ServedExperts,
+        tuner: ExpertTuner,
         layer: ExpertLayer,
-        most: int,
-        shared: Optional[Iterable[str]] = None,
+        options: argparse.Namespace,
+        own: Callable[[int], Optional[Own]] = lambda tokens: None,
     ) -> None:
         self.layer = layer
-        self.decided = [
-            experts.decide(
-                tuner,
-                names,
-                layer,
-                experts.balanced_slots(tokens, layer.top_k, layer.experts, layer.local_experts),
-                shared,
-            )
-            for tokens in range(1, most + 1)
+        routing = experts.expected_routing(layer.experts, layer.top_k, _popularity(options.routing))
+        self.at = [
+            tuner.choose(layer, routing.slots(tokens, layer.local_experts), own(tokens), options.down_file)
+            for tokens in range(1, options.max_tokens + 1)
         ]
 
-    def choices(self) -> list[tuple[experts.Config, experts.Config]]:
-        return [(both.gate_up.configuration, both.down.configuration) for both in self.decided]
+    def pairs(self) -> list[tuple[experts.Config, experts.Config]]:
+        return [(choice.gate_up, choice.down) for choice in self.at]
 
-    def warn_of_gaps(self) -> None:
+    def warn_of_gaps(self, instead: str) -> None:
         """Says where there is no answer, or one beyond what was measured. Raises FailedPreconditionError where there is
         none at all."""
-        layer, most = self.layer, len(self.decided)
+        layer, most = self.layer, len(self.at)
         what = f"{layer.local_experts} experts, hidden {layer.hidden}, intermediate {layer.intermediate}"
-        missing = [both.gate_up.reason for both in self.decided if _is(both, wavetune.Source.DEFAULT)]
-        beyond = sum(_is(both, wavetune.Source.EXTRAPOLATED) for both in self.decided)
-        if len(missing) == most:
+        reasons = [choice.decisions[0].reason for choice in self.at if _is(choice, wavetune.Source.DEFAULT)]
+        beyond = sum(_is(choice, wavetune.Source.EXTRAPOLATED) for choice in self.at)
+        if len(reasons) == most:
             raise FailedPreconditionError(
-                f"the table has no answer for this layer ({what}): {missing[0].name}. `wavetune explain` shows a problem "
+                f"the table has no answer for this layer ({what}): {reasons[0].name}. `wavetune explain` shows a problem "
                 "of it"
             )
-        if missing:
+        if reasons:
             _say(
-                f"{what}: no answer at {len(missing)} of {most} token counts ({missing[0].name}); the kernel's default "
-                "stands there"
+                f"{what}: no answer at {len(reasons)} of {most} token counts ({reasons[0].name}); {instead} stands there"
+            )
+        unknown = sum(not choice.decisions for choice in self.at)
+        if unknown:
+            _say(
+                f"{what}: at {unknown} of {most} token counts the table has no prediction of what the engine launches by "
+                "itself, which stays there; a new profile of the kernel measures the engines' rules, too"
             )
         if beyond:
             _say(
-                f"{what}: {beyond} of {most} token counts are beyond what was measured; `wavetune workload add` has the "
-                "model's layers measured"
+                f"{what}: {beyond} of {most} token counts are beyond what was measured. Profiles measure the layers of "
+                "declared models (`wavetune workload list`); one that measured them and does not serve is among "
+                "`wavetune tables rejected`"
             )
 
 
-def _is(both: experts.Decided, source: wavetune.Source) -> bool:
-    return any(decision.source is source for decision in both)
+def _is(choice: Choice, source: wavetune.Source) -> bool:
+    return any(decision.source is source for decision in choice.decisions)
+
+
+@functools.lru_cache(maxsize=1)
+def _popularity(routing: str) -> Union[str, tuple[int, ...]]:
+    """Returns --routing as ExpectedRouting takes it."""
+    if routing in ("drawn", "even"):
+        return routing
+    try:
+        return tuple(_native.expert_histogram(Path(routing).read_bytes()))
+    except FileNotFoundError:
+        raise InvalidArgumentError(f'--routing "{routing}" is no file, and neither drawn nor even') from None
+    except Error as error:
+        raise type(error)(f"{routing}: {error}") from error
 
 
 # ---- Engines' files ---------------------------------------------------------
@@ -291,6 +311,7 @@ class _File(NamedTuple):
     text: str
     entries: int
     configurations: int
+    kept: int  # Token counts at which it has what the engine launches by itself.
 
 
 class _EngineExport:
@@ -304,7 +325,7 @@ class _EngineExport:
     def run(self) -> None:
         options = self.options
         source = _Source(options)
-        names, tuner = _served(source, self.engine)
+        tuner = _served(source, self.engine)
         layers = _layers(options)
         key = engine_files.FileKey(
             experts=0,
@@ -316,12 +337,84 @@ class _EngineExport:
         )
         self._warn_of_triton(source.table)
         self._warn_of_type(source.kernel())
-        files = [file for layer in layers for file in self._files(tuner, names, layer, key)]
+        folder = self._shipped_folder()
+        files = [file for layer in layers for file in self._files(tuner, layer, key, folder)]
         for file in files:
             _check_absent(file.path, options.force)
         for file in files:
             _write(file.path, file.text)
+        if self.engine == "sglang" and folder is not None:
+            self._copy_beside(folder)
         self._print(source.table, files)
+
+    def _shipped_folder(self) -> Optional[engine_files.EngineFolder]:
+        """Returns the engine's own files, as far as they are known here."""
+        title = _TITLES[self.engine]
+        if self.options.engine_configs:
+            return engine_files.EngineFolder(self.engine, Path(self.options.engine_configs))
+        try:
+            folder = engine_files.installed_folder(self.engine)
+        except InvalidArgumentError as error:
+            _say(f"{error}, with --engine-configs. Until then its rule is what decisions are compared with")
+            return None
+        if folder is None:
+            hidden = " and SGLANG_MOE_CONFIG_DIR hides them" if self.engine == "sglang" else ""
+            _say(
+                f"{title} is not installed beside this package: files that it ships are not looked at{hidden}. Name its "
+                "folder with --engine-configs, or export with the engine's Python"
+            )
+        elif (untried := engine_files.untried_version(self.engine)) is not None:
+            _say(
+                f"{untried}: it may read other files, or launch other configurations by itself, than those that "
+                "decisions are compared with. Look for a newer wavetune"
+            )
+        return folder
+
+    def _own(
+        self, layer: ExpertLayer, key: engine_files.FileKey, folder: Optional[engine_files.EngineFolder]
+    ) -> tuple[Callable[[int], Optional[Own]], bool]:
+        """Returns what the engine launches by itself at a number of tokens, and whether it has a file for `down`."""
+        if folder is not None:
+            try:
+                shipped = folder.find(key, self.options.triton_version or "")
+            except InvalidArgumentError as error:
+                _say(f"{error}. Until then the engine's rule is what decisions are compared with")
+                shipped = None
+            else:
+                self._say_of_shipped(folder, key, shipped)
+            if shipped is not None:
+                return shipped.at, shipped.down is not None
+        if key.dtype:  # Rules are known for bf16 and fp16.
+            return lambda tokens: None, False
+
+        def rule(tokens: int) -> Own:
+            config = wavetune.engine_rule(self.engine, tokens, layer.local_experts)
+            return Own(config, config)
+
+        return rule, False
+
+    def _say_of_shipped(
+        self, folder: engine_files.EngineFolder, key: engine_files.FileKey, shipped: Optional[engine_files.Shipped]
+    ) -> None:
+        if shipped is not None:
+            _say(f"{shipped.path} is what the engine has by itself: its entries stay where no gain over them is sure")
+        elif others := folder.other_devices(key):
+            _say(
+                f"{folder.folder} has this layer for {', '.join(others)}, not for this device: the engine's rule is what "
+                "decisions are compared with"
+            )
+
+    def _copy_beside(self, folder: engine_files.EngineFolder) -> None:
+        """Copies what SGLang ships: with SGLANG_MOE_CONFIG_DIR it would see none of that any more."""
+        out = Path(self.options.out) / "configs"
+        missing = [path for path in folder.files() if not (out / path).exists()]
+        for path in missing:
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder.folder / path, out / path)
+        _say(
+            f"SGLANG_MOE_CONFIG_DIR hides the files that SGLang ships: {len(missing)} of them were copied to {out}, none "
+            "over what is there"
+        )
 
     def _check_options(self) -> None:
         options = self.options
@@ -380,31 +473,38 @@ class _EngineExport:
             )
 
     def _files(
-        self, tuner: wavetune.Tuner, names: ServedExperts, layer: ExpertLayer, key: engine_files.FileKey
+        self,
+        tuner: ExpertTuner,
+        layer: ExpertLayer,
+        key: engine_files.FileKey,
+        folder: Optional[engine_files.EngineFolder],
     ) -> list[_File]:
-        shared = ["BLOCK_SIZE_M"] if self.options.down_file else None
-        decisions = _LayerDecisions(tuner, names, layer, self.options.max_tokens, shared)
-        decisions.warn_of_gaps()
         key = key._replace(experts=layer.local_experts, intermediate=layer.intermediate)
-        gate_up, down = map(list, zip(*decisions.choices()))
+        own, has_down = self._own(layer, key, folder)
+        choices = _LayerChoices(tuner, layer, self.options, own)
+        choices.warn_of_gaps("the kernel's default" if own(1) is None else "the engine's own")
         if self.engine == "vllm":
             for name in engine_files.older_vllm_file_names(key):
                 _say(f"older versions of vLLM call this device's file {name}; copy it there for them")
-        files = [self._file(key, gate_up)]
-        if self.options.down_file:
-            files.append(self._file(key._replace(down=True), down))
+        # Both files have the same counts, so that the entries of one come from one source.
+        counts = experts.key_tokens(choices.pairs())
+        files = [self._file(key, choices, counts)]
+        if self.options.down_file or has_down:
+            files.append(self._file(key._replace(down=True), choices, counts))
         return files
 
-    def _file(self, key: engine_files.FileKey, choices: Sequence[experts.Config]) -> _File:
+    def _file(self, key: engine_files.FileKey, choices: _LayerChoices, counts: Sequence[int]) -> _File:
         name = (
             engine_files.vllm_file_name(key)
             if self.engine == "vllm"
             else engine_files.sglang_file_path(key, self.options.triton_version)
         )
-        entries = {str(tokens): dict(choices[tokens - 1]) for tokens in experts.key_tokens(choices)}
-        different = {json.dumps(dict(choice), sort_keys=True) for choice in entries.values()}
+        at = {count: choices.at[count - 1] for count in counts}
+        entries = {str(count): dict(choice.down if key.down else choice.gate_up) for count, choice in at.items()}
+        different = {json.dumps(entry, sort_keys=True) for entry in entries.values()}
         text = json.dumps(entries, indent=4) + "\n"
-        return _File(Path(self.options.out) / name, text, len(entries), len(different))
+        kept = sum(choice.kept for choice in choices.at)
+        return _File(Path(self.options.out) / name, text, len(entries), len(different), kept)
 
     def _print(self, table: Table, files: Sequence[_File]) -> None:
         for file in files:
@@ -414,10 +514,18 @@ class _EngineExport:
                     "fewer --max-tokens make fewer"
                 )
             if not self.options.json:
-                print(f"{file.path}: {file.entries} entries, {file.configurations} configurations")
+                print(
+                    f"{file.path}: {file.entries} entries, {file.configurations} configurations, the engine's own at "
+                    f"{file.kept} of {self.options.max_tokens} token counts"
+                )
         if self.options.json:
             listed = [
-                {"path": str(file.path), "entries": file.entries, "configurations": file.configurations}
+                {
+                    "path": str(file.path),
+                    "entries": file.entries,
+                    "configurations": file.configurations,
+                    "kept": file.kept,
+                }
                 for file in files
             ]
             print(json.dumps({"kernel": table.kernel, "digest": table.digest, "files": listed}, indent=2))
@@ -476,19 +584,15 @@ def _decision_json(decision: wavetune.Decision) -> dict[str, Any]:
 
 
 def _layers_json(source: _Source) -> list[dict[str, Any]]:
-    names, tuner = _served(source, None)
+    tuner = _served(source, None)
     result = []
     for layer in _layers(source.options):
-        decisions = _LayerDecisions(tuner, names, layer, source.options.max_tokens)
-        decisions.warn_of_gaps()
-        entries = [
-            {
-                "tokens": tokens,
-                "gate_up": _decision_json(decisions.decided[tokens - 1].gate_up),
-                "down": _decision_json(decisions.decided[tokens - 1].down),
-            }
-            for tokens in experts.key_tokens(decisions.choices())
-        ]
+        choices = _LayerChoices(tuner, layer, source.options)
+        choices.warn_of_gaps("the kernel's default")
+        entries = []
+        for tokens in experts.key_tokens(choices.pairs()):
+            gate_up, down = map(_decision_json, choices.at[tokens - 1].decisions)
+            entries.append({"tokens": tokens, "gate_up": gate_up, "down": down})
         numbers = layer._asdict()
         del numbers["gated"]
         result.append({**numbers, "decisions": entries})
@@ -649,7 +753,9 @@ def _parser() -> argparse.ArgumentParser:
     add("problem", metavar="PROBLEM", nargs="*",
         help="of json: dimension=extent,extent ..., every combination; a repeated dimension's list is one")  # fmt: skip
     add("--format", required=True, choices=["vllm-moe", "sglang-moe", "triton-autotune", "json"], help="what to write")
-    add("--out", help="of vllm-moe and sglang-moe: the folder that the engine's variable names; else a file, or printed")
+    add(
+        "--out", help="of vllm-moe and sglang-moe: the folder that the engine's variable names; else a file, or printed"
+    )
     add("--force", action="store_true", help="replace what is there")
     add("--json", action="store_true", help="print what was written as JSON")
     add("--endpoint", help="reader socket of the daemon, unix:/path/reader.sock, or host:port")
@@ -669,12 +775,16 @@ def _parser() -> argparse.ArgumentParser:
     add("--intermediate", type=int, default=0, help="width of an expert")
     add("--tp", type=int, default=1, help="devices that share an expert")
     add("--ep", type=int, default=1, help="devices that the experts are spread over")
+    add("--routing", default="drawn", help="how tokens are spread over experts: drawn (from a log-normal popularity; the "
+        "default), even, or a file of recorded counts")  # fmt: skip
     add("--max-tokens", type=_tokens, default=16384, help="most tokens that enter a layer; default: 16384")
 
     add = parser.add_argument_group("of engines' files").add_argument
     add("--device-name", help="the device's name where the engine runs, as torch.cuda.get_device_name() says it; default: "
         "the label of the device that was profiled")  # fmt: skip
     add("--other-device", action="store_true", help="export although the table is of another device")
+    add("--engine-configs", help="folder of the files that the engine ships; default: that of the engine which is installed "
+        "beside this package")  # fmt: skip
     add("--dtype", choices=["fp8_w8a8", "int8_w8a8", "int8_w8a16", "int4_w4a16", "float32"],
         help="what the kernel computes with where that is not bf16 or fp16")  # fmt: skip
     add("--block-shape", help="of block-quantised weights: n,k")

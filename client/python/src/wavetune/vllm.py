@@ -1,38 +1,46 @@
 """vLLM's experts with configurations of the table, at every number of tokens.
 
 vLLM loads this by itself where the package is installed: `register` is an entry point of `vllm.general_plugins`, which
-vLLM calls in every process. It replaces `try_get_optimal_moe_config` (vllm.model_executor.layers.fused_moe.fused_moe),
-so that no file is written and no point lies between the points of one. vLLM asks the same function for kernels of other
-kinds (batched, LoRA, emulated NVFP4, one product): only what the two-product path of unquantised experts asks is answered.
+vLLM calls in every process. It replaces `try_get_optimal_moe_config` (vllm.model_executor.layers.fused_moe.fused_moe)
+when vLLM imports that module, so that no file is written and no point lies between the points of one. It imports nothing
+of vLLM itself. vLLM asks the same function for kernels of other kinds (batched, LoRA, emulated NVFP4, one product): only
+what the two-product path of unquantised experts asks is answered.
 
     pip install wavetune            # that is all; WAVETUNE_VLLM=off turns it off
 
     import wavetune.vllm            # or by hand, before the engine starts
     wavetune.vllm.install(kernel="triton_fused_moe")
 
-What is not the table's business is the engine's as before: quantised and Marlin layers, kernels of other modules, `override_config`, batch
-invariance, problems that the kernel was not declared for, and everything where no table is there. Whatever goes wrong
-here is one warning, never an exception in the engine. docs/engines.md says what each warning means.
+Where the table shows no gain over what vLLM would launch by itself, its file's or its rule's configuration, that stays.
+What is not the table's business is the engine's as before: quantised and Marlin layers, kernels of other modules,
+`override_config`, batch invariance, problems that the kernel was not declared for, and everything where no table is
+there. Whatever goes wrong here is one warning, never an exception in the engine. docs/engines.md says what each warning
+means.
 
 Environment: WAVETUNE_VLLM ("off"), WAVETUNE_VLLM_KERNEL, WAVETUNE_VLLM_DEVICE (UUID), WAVETUNE_VLLM_EP (devices that the
-experts are spread over), WAVETUNE_VLLM_ANY_TRITON ("1"), and what every client reads (WAVETUNE_ENDPOINT, WAVETUNE_PIN,
-...).
+experts are spread over), WAVETUNE_VLLM_ANY_TRITON ("1"), WAVETUNE_VLLM_ANY_VERSION ("1"), and what every client reads
+(WAVETUNE_ENDPOINT, WAVETUNE_PIN, ...).
 """
 
 import contextlib
 import contextvars
-import importlib
+import functools
+import importlib.abc
+import importlib.metadata
 import inspect
 import logging
 import os
+import re
 import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import wavetune
+from wavetune import experts
+from wavetune.experts import ExpertTuner, Own
+from wavetune.records import ExpertLayer
 from wavetune.triton_arguments import difference
 from wavetune.triton_decider import check_compiler, silicon_facts, uuid_text
-from wavetune.triton_problem import balanced
 
 # Below vLLM's own logger, so that it is shown as vLLM's lines are.
 _log = logging.getLogger("vllm.wavetune")
@@ -44,17 +52,19 @@ _PLAIN = (_MODULE, "vllm.model_executor.layers.fused_moe.experts.triton_moe")
 _ARGUMENTS = ("w1_shape", "w2_shape", "top_k", "dtype", "M")
 _KERNEL = "triton_fused_moe"
 _ANY_TRITON = "WAVETUNE_VLLM_ANY_TRITON"
+_ANY_VERSION = "WAVETUNE_VLLM_ANY_VERSION"
+# Tried: 0.11.2, 0.33.0. Others may launch another kernel where they ask in the same words.
+_OLDEST, _NEWEST = (0, 11), (0, 33)
 _DIMENSIONS = ("tokens", "n", "k", "top_k")
-_PARAMETERS = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages")
 # Decisions that are remembered; beyond, all are made again.
 _MOST_REMEMBERED = 65536
 
 _routing: "contextvars.ContextVar[Optional[Tuple[int, ...]]]" = contextvars.ContextVar("wavetune_routing", default=None)
 _lock = threading.Lock()
-_installation: Optional["_Installation"] = None
+_hook: Optional["_Hook"] = None
 _warned: "set[str]" = set()
 
-Config = Dict[str, int]
+Config = Dict[str, Any]
 
 
 def register() -> None:
@@ -72,60 +82,63 @@ def install(
     device: Optional[str] = None,
     expert_parallel: Optional[int] = None,
     any_triton: Optional[bool] = None,
+    any_version: Optional[bool] = None,
 ) -> bool:
-    """Lets the table of `kernel` decide for vLLM's experts in this process; returns whether it is installed now.
+    """Lets the table of `kernel` decide for vLLM's experts in this process; returns whether it does, or will once vLLM
+    imports the module that launches them.
 
     client: one that is connected; else one is connected at the first decision, with what the environment says.
     device: UUID of the GPU; else the process's current one. expert_parallel: devices that the experts are spread over
     (1: all experts are here); the tokens of the others are not counted as this one's. any_triton: also with a table that
-    was measured with another version of Triton than this process has. None: what the environment says, for all.
+    was measured with another version of Triton than this process has. any_version: also in a vLLM that was not tried.
+    None: what the environment says, for all.
 
     Once is enough: a second call changes nothing. Never raises: where this vLLM has no such function, or one with other
     arguments, there is one warning and nothing is changed.
     """
-    global _installation
+    global _hook
     with _lock:
-        if _installation is not None:
+        if _hook is not None:
             _log.info("WaveTune is installed already")
-            return True
-        try:
-            options = _options(kernel, device, expert_parallel, any_triton)
-            _installation = _Installation(_Decider(client, options))
-        except _CannotInstall as reason:
-            _warn_once("install", "WaveTune does not decide for vLLM's experts: %s. vLLM does as it did", reason)
-        except Exception as error:  # Whatever this vLLM is like, it must start.
-            _warn_once("install", "WaveTune does not decide for vLLM's experts: %r. vLLM does as it did", error)
-        return _installation is not None
+            return _hook.usable
+        with _warned_of_what_keeps_it_out():
+            options = _options(kernel, device, expert_parallel, any_triton, any_version)
+            _hook = _Hook(_Decider(client, options), options.any_version)
+        return _hook is not None and _hook.usable
 
 
 def uninstall() -> None:
     """Gives vLLM its own function back."""
-    global _installation
+    global _hook
     with _lock:
-        if _installation is not None:
-            _installation.undo()
-        _installation = None
+        if _hook is not None:
+            _hook.undo()
+        _hook = None
         _warned.clear()
+
+
+@contextlib.contextmanager
+def _warned_of_what_keeps_it_out() -> Iterator[None]:
+    try:
+        yield
+    except _CannotInstall as reason:
+        _warn_once("install", "WaveTune does not decide for vLLM's experts: %s. vLLM does as it did", reason)
+    except Exception as error:  # Whatever this vLLM is like, it must start.
+        _warn_once("install", "WaveTune does not decide for vLLM's experts: %r. vLLM does as it did", error)
 
 
 @contextlib.contextmanager
 def routing(slots: Sequence[int]) -> Iterator[None]:
     """Decides by the routing that the caller knows: `slots` has the tokens of each local expert.
 
-    Without it slots are spread evenly. The context is that of `contextvars`: it counts in this thread, for layers with
-    as many experts.
+    Without it slots are those of an expected routing (wavetune.ExpectedRouting). The context is that of `contextvars`: it
+    counts in this thread, for layers with as many experts.
     """
     token = _routing.set(tuple(int(count) for count in slots))
     try:
         yield
     finally:
         _routing.reset(token)
-
-
-def balanced_slots(tokens: int, top_k: int, experts: int, local: int) -> List[int]:
-    """Returns the slots of the first `local` of `experts` experts where each of `tokens` goes to `top_k` of them, evenly:
-    they differ by at most one, the larger first (as `wavetune export` spreads them)."""
-    return balanced(tokens * top_k, experts)[:local]
 
 
 class _CannotInstall(Exception):
@@ -147,14 +160,23 @@ class _Options(NamedTuple):
     device: Optional[str]
     expert_parallel: int
     any_triton: bool
+    any_version: bool
 
 
 def _is_off(variable: str) -> bool:
     return os.environ.get(variable, "").lower() in ("off", "0", "false", "no")
 
 
+def _is_wanted(given: Optional[bool], variable: str) -> bool:
+    return given if given is not None else bool(os.environ.get(variable)) and not _is_off(variable)
+
+
 def _options(
-    kernel: Optional[str], device: Optional[str], parallel: Optional[int], any_triton: Optional[bool]
+    kernel: Optional[str],
+    device: Optional[str],
+    parallel: Optional[int],
+    any_triton: Optional[bool],
+    any_version: Optional[bool],
 ) -> _Options:
     text = os.environ.get("WAVETUNE_VLLM_EP", "")
     if parallel is None:
@@ -164,13 +186,12 @@ def _options(
             raise _CannotInstall(f'WAVETUNE_VLLM_EP is "{text}", not a number of devices') from None
     if parallel < 1:
         raise _CannotInstall(f"experts are spread over {parallel} devices: give 1 or more")
-    if any_triton is None:
-        any_triton = bool(os.environ.get(_ANY_TRITON)) and not _is_off(_ANY_TRITON)
     return _Options(
         kernel=kernel or os.environ.get("WAVETUNE_VLLM_KERNEL") or _KERNEL,
         device=device or os.environ.get("WAVETUNE_VLLM_DEVICE") or None,
         expert_parallel=parallel,
-        any_triton=any_triton,
+        any_triton=_is_wanted(any_triton, _ANY_TRITON),
+        any_version=_is_wanted(any_version, _ANY_VERSION),
     )
 
 
@@ -182,22 +203,27 @@ class _Decider:
         self._options = options
         self._opening = threading.Lock()
         self._opened = False
-        self._tuner: Optional["wavetune.Tuner"] = None
-        self._dimensions: Tuple[str, ...] = ()
+        self._tuner: Optional[ExpertTuner] = None
         self._remembered: Dict[Tuple[Any, ...], Config] = {}
 
-    def decide(self, w1_shape: Sequence[int], w2_shape: Sequence[int], top_k: int, tokens: int) -> Config:
-        """Returns a configuration of the caller's own. Raises _NoAnswer where the engine must decide."""
+    def decide(
+        self, w1_shape: Sequence[int], w2_shape: Sequence[int], top_k: int, tokens: int, engine: Callable[[], Config]
+    ) -> Config:
+        """Returns a configuration of the caller's own. engine: returns what the engine launches by itself. Raises
+        _NoAnswer where the engine must decide."""
         slots = _routing.get()
         if slots is not None and len(slots) != w2_shape[0]:
             _warn_once(
-                "routing", "routing() has %d experts, a layer %d: its slots are spread evenly", len(slots), w2_shape[0]
+                "routing",
+                "routing() has %d experts, a layer %d: an expected routing stands for it",
+                len(slots),
+                w2_shape[0],
             )
             slots = None
         key = (tuple(w1_shape), tuple(w2_shape), top_k, tokens, slots)
         known = self._remembered.get(key)
         if known is None:
-            known = self._decide(w1_shape, w2_shape, top_k, tokens, slots)
+            known = self._decide(w1_shape, w2_shape, top_k, tokens, slots, engine)
             if len(self._remembered) >= _MOST_REMEMBERED:
                 self._remembered.clear()
             self._remembered[key] = known
@@ -209,22 +235,31 @@ class _Decider:
         w2_shape: Sequence[int],
         top_k: int,
         tokens: int,
-        slots: Optional[Tuple[int, ...]],
+        slots: Optional[Sequence[int]],
+        engine: Callable[[], Config],
     ) -> Config:
         tuner = self._open()
-        experts, hidden, intermediate = w2_shape
+        local, hidden, intermediate = w2_shape
+        if w1_shape[2] != hidden or w1_shape[1] not in (intermediate, 2 * intermediate):
+            raise _NoAnswer(f"weights of {tuple(w1_shape)} and {tuple(w2_shape)} are no two products of experts")
+        layer = ExpertLayer(
+            experts=local * self._options.expert_parallel,
+            local_experts=local,
+            top_k=top_k,
+            hidden=hidden,
+            intermediate=intermediate,
+            gated=w1_shape[1] == 2 * intermediate,
+        )
         if slots is None:
-            slots = tuple(balanced_slots(tokens, top_k, experts * self._options.expert_parallel, experts))
-        problems = []
-        for name, n, k in (("gate_up", w1_shape[1], w1_shape[2]), ("down", hidden, intermediate)):
-            extents: Dict[str, Any] = {"tokens": slots, "top_k": top_k, "n": n, "k": k}
-            problems.append((name, {dimension: extents[dimension] for dimension in self._dimensions}))
-        decision = tuner.resolve_together(problems)[0]
-        if decision.source is wavetune.Source.DEFAULT:
-            raise _NoAnswer(f"the table has no answer for a layer of {tuple(w2_shape)}: {decision.reason.name}")
-        return {name: int(value) for name, value in decision.configuration.items()}
+            slots = experts.expected_routing(layer.experts, top_k).slots(tokens, local)
+        own = engine()
+        choice = tuner.choose(layer, slots, Own(own, own))
+        for decision in choice.decisions:
+            if decision.source is wavetune.Source.DEFAULT:
+                raise _NoAnswer(f"the table has no answer for a layer of {tuple(w2_shape)}: {decision.reason.name}")
+        return own if choice.kept else {name: int(value) for name, value in choice.gate_up.items()}
 
-    def _open(self) -> "wavetune.Tuner":
+    def _open(self) -> ExpertTuner:
         # At the first decision, which is in the process and on the device that decides; once, so that ranks do not
         # change their minds at different times.
         with self._opening:
@@ -232,7 +267,7 @@ class _Decider:
                 self._opened = True
                 try:
                     self._tuner = self._find_tuner()
-                    _log.info("WaveTune decides for vLLM's experts with table %s", self._tuner.digest[:16])
+                    _log.info("WaveTune decides for vLLM's experts with table %s", self._tuner.tuner.digest[:16])
                 except (wavetune.Error, ValueError, _CannotInstall) as reason:
                     _warn_once(
                         "table",
@@ -243,37 +278,38 @@ class _Decider:
             raise _NoAnswer("there is no table")
         return self._tuner
 
-    def _find_tuner(self) -> "wavetune.Tuner":
+    def _find_tuner(self) -> ExpertTuner:
         client = self._client or wavetune.connect()
         kernel = self._options.kernel
-        tuner = client.tuner(
-            kernel,
-            device=self._options.device or _device_uuid(),
-            specialisation="gate_up",
-            # A table that is promoted later waits for the next start: graphs that were captured keep the old one's
-            # choices, and ranks would not change at the same step.
-            activation=wavetune.Activation.EXPLICIT,
+        gate_up, down = (
+            client.tuner(
+                kernel,
+                device=self._options.device or _device_uuid(),
+                specialisation=specialisation,
+                # A table that is promoted later waits for the next start: graphs that were captured keep the old one's
+                # choices, and ranks would not change at the same step.
+                activation=wavetune.Activation.EXPLICIT,
+            )
+            for specialisation in (experts.NAMES.gate_up, experts.NAMES.down)
         )
         self._client = client  # It lives as long as its tuner's events are of interest.
-        if not tuner.digest:
-            raise _CannotInstall(
-                f'kernel "{kernel}" has no table yet: wavetune reprofile --kernel {kernel} --wait'
-            )
-        _check_gpu(tuner.silicon_key)
+        if not gate_up.digest:
+            raise _CannotInstall(f'kernel "{kernel}" has no table yet: wavetune reprofile --kernel {kernel} --wait')
+        _check_gpu(gate_up.silicon_key)
         if not self._options.any_triton:
-            check_compiler(tuner, f"set {_ANY_TRITON}=1")
-        self._dimensions = tuple(dimension.name for dimension in tuner.dimensions)
-        unknown = set(self._dimensions) - set(_DIMENSIONS)
-        if unknown or not {"tokens", "n", "k"} <= set(self._dimensions):
-            raise _CannotInstall(f'kernel "{kernel}" has the dimensions {self._dimensions}, not {_DIMENSIONS}')
-        if set(tuner.parameters) != set(_PARAMETERS):
-            raise _CannotInstall(f'kernel "{kernel}" has the parameters {tuner.parameters}, not {_PARAMETERS}')
+            check_compiler(gate_up, f"set {_ANY_TRITON}=1")
+        dimensions = tuple(dimension.name for dimension in gate_up.dimensions)
+        unknown = set(dimensions) - set(_DIMENSIONS)
+        if unknown or not {"tokens", "n", "k"} <= set(dimensions):
+            raise _CannotInstall(f'kernel "{kernel}" has the dimensions {dimensions}, not {_DIMENSIONS}')
+        if set(gate_up.parameters) != set(experts.PARAMETERS):
+            raise _CannotInstall(f'kernel "{kernel}" has the parameters {gate_up.parameters}, not {experts.PARAMETERS}')
         with contextlib.suppress(wavetune.Error):  # Nobody says.
             # vLLM names no type for two-byte experts, and asks with "float32" for those.
-            other = difference(tuner.arguments, ["bfloat16"])
+            other = difference(gate_up.arguments, ["bfloat16"])
             if other is not None:
                 raise _CannotInstall(f'kernel "{kernel}" is of other experts than vLLM\'s: {other}')
-        return tuner
+        return ExpertTuner(gate_up, down, experts.NAMES._replace(top_k="top_k" if "top_k" in dimensions else None))
 
 
 def _gpu() -> Optional[Any]:
@@ -307,36 +343,85 @@ def _check_gpu(silicon_key: str) -> None:
         )
 
 
-class _Installation:
-    """The engine's function, replaced in the modules that launch the table's kernel."""
+class _Hook(importlib.abc.MetaPathFinder):
+    """The engine's function, replaced in the modules that launch the table's kernel: now, or once they are imported."""
 
-    def __init__(self, decider: _Decider) -> None:
-        module = _import_engine()
+    def __init__(self, decider: _Decider, any_version: bool) -> None:
+        self.usable = True
+        self._decider = decider
+        self._any_version = any_version
+        self._original: Optional[Callable[..., Config]] = None
+        self._replacement: Optional[Callable[..., Config]] = None
+        if _MODULE in sys.modules:
+            self._arrive(sys.modules[_MODULE])
+        else:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != _MODULE:
+            return None
+        others = [finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec")]
+        spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
+        if spec is not None:
+            with _warned_of_what_keeps_it_out():
+                self._follow(spec.loader)
+        return spec
+
+    def _follow(self, loader: Any) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            if module.__name__ == _MODULE:  # A loader may be that of others, too.
+                self._arrive(module)
+
+        loader.exec_module = exec_module
+
+    def _arrive(self, module: Any) -> None:
+        self.usable = False
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(self)
+        with _warned_of_what_keeps_it_out():
+            self._replace(module)
+            self.usable = True
+
+    def _replace(self, module: Any) -> None:
+        if not self._any_version:
+            _check_version()
         original = getattr(module, _FUNCTION, None)
         if not callable(original):
             raise _CannotInstall(f"this version of vLLM has no {_FUNCTION} in {_MODULE}")
         if getattr(original, "wavetune_decider", None) is not None:
             raise _CannotInstall("another copy of this module is installed already")
         _check_arguments(original)
-        self._original = original
-        self._replacement = _replacement(original, decider, module)
         _say_if_late(module)
+        self._original = original
+        self._replacement = _replacement(original, self._decider, module)
         # The one that defines it is one of them: who imports it later gets ours, which looks who asks.
         for holder in _modules_of_vllm():
             if holder.__name__ in _PLAIN and getattr(holder, _FUNCTION, None) is original:
                 setattr(holder, _FUNCTION, self._replacement)
 
     def undo(self) -> None:
+        with contextlib.suppress(ValueError):
+            sys.meta_path.remove(self)
         for holder in _modules_of_vllm():
-            if getattr(holder, _FUNCTION, None) is self._replacement:
+            if self._replacement is not None and getattr(holder, _FUNCTION, None) is self._replacement:
                 setattr(holder, _FUNCTION, self._original)
 
 
-def _import_engine() -> Any:
+def _check_version() -> None:
     try:
-        return importlib.import_module(_MODULE)
-    except ImportError as error:
-        raise _CannotInstall(f"{_MODULE} cannot be imported ({error})") from error
+        version = importlib.metadata.version("vllm")
+    except importlib.metadata.PackageNotFoundError:  # Built where it stands: what it has is looked at.
+        return
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or _OLDEST <= (int(numbers[1]), int(numbers[2])) <= _NEWEST:
+        return
+    raise _CannotInstall(
+        f"vLLM {version} was not tried (0.11 to 0.33 were): look for a newer wavetune, use files (wavetune export), or "
+        f"set {_ANY_VERSION}=1 to let the table decide all the same"
+    )
 
 
 def _modules_of_vllm() -> List[Any]:
@@ -372,7 +457,8 @@ def _replacement(original: Callable[..., Config], decider: _Decider, module: Any
             # Whatever else is said (Marlin, block shapes, ...) is of another kernel than the table's.
             plain = dtype is None and not any(more) and not any(named.values())
             if plain and _launches_plainly(sys._getframe(1).f_globals) and not _engine_insists(module):
-                return decider.decide(w1_shape, w2_shape, int(top_k), int(M))
+                own = functools.partial(original, w1_shape, w2_shape, top_k, dtype, M, *more, **named)
+                return decider.decide(w1_shape, w2_shape, int(top_k), int(M), own)
         except _NoAnswer as reason:
             _warn_once(str(reason), "WaveTune leaves a layer to vLLM: %s", reason)
         except Exception as error:  # A launch must not fail for want of advice.
