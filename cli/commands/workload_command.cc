@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -78,6 +79,7 @@ std::string RoutingText(const v1::ExpertRouting& routing) {
   }
 }
 
+constexpr size_t kMaxCommitBytes = 128;
 constexpr char kConfigFile[] = "config.json";
 // ModelOpt writes what it quantised into a file of its own.
 constexpr char kQuantizationFile[] = "hf_quant_config.json";
@@ -89,13 +91,25 @@ absl::StatusOr<std::string> ReadConfigFile(const std::filesystem::path& file) {
   return CompactConfig(text);
 }
 
+// Returns the folder of the files where `folder` is a model's in a cache of
+// Hugging Face (".../models--X"), which refs/main names; else `folder`.
+std::filesystem::path SnapshotOf(const std::filesystem::path& folder) {
+  const absl::StatusOr<std::string> commit =
+      ReadInputFile((folder / "refs" / "main").string(), kMaxCommitBytes);
+  if (!commit.ok()) return folder;
+  return folder / "snapshots" /
+         std::string(absl::StripAsciiWhitespace(*commit));
+}
+
 // Returns the text of a config.json, or of the one in the folder that holds the
 // model, without what no layer follows from. Where it says nothing of types,
 // and ModelOpt's file lies beside it, that is a field of it.
 absl::StatusOr<std::string> ReadConfig(const std::string& given) {
   std::error_code error;
   std::filesystem::path file = given;
-  if (std::filesystem::is_directory(file, error)) file /= kConfigFile;
+  if (std::filesystem::is_directory(file, error)) {
+    file = SnapshotOf(file) / kConfigFile;
+  }
   ASSIGN_OR_RETURN(std::string config, ReadConfigFile(file));
   const std::filesystem::path beside = file.parent_path() / kQuantizationFile;
   if (file.filename() != kConfigFile || !absl::EndsWith(config, "}") ||

@@ -1,4 +1,5 @@
 // wavetune workload ..., and --workload of other commands.
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -156,6 +157,19 @@ TEST_F(WorkloadCommandTest, TakesTheFolderThatHoldsTheModel) {
   EXPECT_EQ(daemon_->workload_request.config(), CompactConfig(kConfig));
 }
 
+TEST_F(WorkloadCommandTest, TakesTheSnapshotOfACache) {
+  const std::string cache = folder_.path() + "/models--A--B";
+  std::filesystem::create_directories(cache + "/refs");
+  std::filesystem::create_directories(cache + "/snapshots/abc");
+  Write("models--A--B/refs/main", "abc\n");
+  Write("models--A--B/snapshots/abc/config.json", kConfig);
+  EXPECT_EQ(Run({"workload", "add", "A/B", "--config", cache}), kExitOk)
+      << err_.str();
+  Write("models--A--B/refs/main", "gone");
+  EXPECT_NE(Run({"workload", "add", "A/B", "--config", cache}), kExitOk);
+  EXPECT_THAT(err_.str(), HasSubstr("snapshots/gone/config.json"));
+}
+
 TEST_F(WorkloadCommandTest, SaysWhatIsWrongBeforeAnyDaemonIsAsked) {
   daemon_->error = absl::UnavailableError("no daemon");
   const auto refused = [&](const std::vector<std::string>& more) {
@@ -180,8 +194,8 @@ TEST_F(WorkloadCommandTest, SaysWhatIsWrongBeforeAnyDaemonIsAsked) {
 }
 
 TEST_F(WorkloadCommandTest, RefusesNamesAndFilesThatAreNone) {
-  EXPECT_EQ(Run({"workload", "add", "a/b", "--config", config_}), kExitUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("'a/b' is no name of a workload"));
+  EXPECT_EQ(Run({"workload", "add", "a//b", "--config", config_}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("'a//b' is no name of a workload"));
   EXPECT_NE(Run({"workload", "add", "a", "--config", "/nowhere.json"}),
             kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("/nowhere.json"));

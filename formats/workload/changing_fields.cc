@@ -43,6 +43,9 @@ constexpr absl::string_view kHarmless[] = {
     "router_jitter_noise",
     "scoring_func",
     "seq_length",
+    "swiglu_alpha",
+    "swiglu_beta",
+    "swiglu_limit",
     "tie_word_embeddings",
     "topk_group",
     "topk_method",
@@ -160,6 +163,7 @@ constexpr Word kWords[] = {
 }  // namespace
 
 unsigned ChangedBy(absl::string_view field) {
+  if (absl::StartsWith(field, "_")) return 0;  // Of transformers itself.
   const std::string lower = absl::AsciiStrToLower(field);
   if (std::find(std::begin(kHarmless), std::end(kHarmless), lower) !=
       std::end(kHarmless)) {
@@ -202,11 +206,10 @@ LeftOut WhatChange(const std::vector<std::string>& fields) {
     const size_t all = names.size();
     names.resize(std::min(all, kMostShownFields));
     result.notes.push_back(absl::StrCat(
-        KindsText(kinds), " are left out: ", absl::StrJoin(names, ", "),
+        "left out: ", KindsText(kinds), ", which ", absl::StrJoin(names, ", "),
         all > names.size() ? absl::StrCat(" and ", all - names.size(), " more")
                            : "",
-        all == 1 ? " changes" : " change",
-        " them in a way that is not known here"));
+        all == 1 ? " changes" : " change", " in a way that is not known here"));
   }
   return result;
 }

@@ -160,10 +160,11 @@ class ConfigReader {
       return;
     }
     left_out_ |= kDenseFeedForward | kExpertLayers;
-    Note(absl::StrCat(KindsText(kDenseFeedForward | kExpertLayers),
-                      " are left out: whether an activation of ",
-                      absl::CHexEscape(ShortenedText(name, kMaxShownName)),
-                      " has one factor or two before it is not known here"));
+    Note(
+        absl::StrCat("left out: ", KindsText(kDenseFeedForward | kExpertLayers),
+                     ", since whether an activation of ",
+                     absl::CHexEscape(ShortenedText(name, kMaxShownName)),
+                     " has one factor or two before it is not known here"));
   }
 
   // --- Which layers there are ---
@@ -200,16 +201,22 @@ class ConfigReader {
         {"moe", {Mixer::kNone, FeedForward::kExperts}},
         {"-", {Mixer::kNone, FeedForward::kDense}},
         {"mlp", {Mixer::kNone, FeedForward::kDense}},
+        // As transformers 5 names them.
+        {"linear_attention", {Mixer::kMamba, FeedForward::kNone}},
+        {"full_attention", {Mixer::kFull, FeedForward::kNone}},
     };
     std::vector<std::string> blocks = fields_.Texts("layers_block_type");
-    for (const char letter : fields_.Text({"hybrid_override_pattern"})) {
+    const std::string letters = fields_.Text({"hybrid_override_pattern"});
+    if (blocks.empty() && letters.empty())
+      blocks = fields_.Texts("layer_types");
+    for (const char letter : blocks.empty() ? letters : "") {
       if (blocks.size() > static_cast<size_t>(kMostLayers)) break;
       blocks.emplace_back(1, letter);
     }
     if (blocks.empty()) {
       fields_.Required({"hybrid_override_pattern", "layers_block_type"});
     }
-    fields_.Ignore("num_hidden_layers");
+    fields_.Ignore("num_hidden_layers layer_types");
     if (!CheckLayers(static_cast<int64_t>(blocks.size()))) return;
     for (const std::string& block : blocks) {
       const auto known = kBlocks->find(block);
@@ -287,6 +294,7 @@ class ConfigReader {
         {"full_attention", Mixer::kFull},
         {"attention", Mixer::kFull},
         {"deepseek_sparse_attention", Mixer::kFull},
+        {"indexed_attention", Mixer::kFull},
         {"sliding_attention", Mixer::kWindow},
         {"chunked_attention", Mixer::kChunk},
     };
@@ -307,7 +315,8 @@ class ConfigReader {
       if (type == "linear_attention" && Is(ModelStyle::kQwenNext)) {
         return Mixer::kDelta;
       }
-      if (type == "mamba" && Is(ModelStyle::kGraniteHybrid)) {
+      if ((type == "mamba" || type == "linear_attention") &&
+          Is(ModelStyle::kGraniteHybrid)) {
         return Mixer::kMamba;
       }
       ++others[type];
@@ -406,6 +415,14 @@ class ConfigReader {
   }
 
   void ReadWindowHeads() {
+    // transformers leaves them out.
+    if (!fields_.Has("swa_num_key_value_heads")) {
+      left_out_ |= kAttentionProjections | kAttentionItself;
+      return Note(absl::StrCat(
+          "left out: ", KindsText(kAttentionProjections | kAttentionItself),
+          ", since swa_num_key_value_heads is missing: give the file that the "
+          "model was published with"));
+    }
     window_heads_ = Heads{
         .heads = fields_.Optional("swa_num_attention_heads", heads_[0]),
         .kv_heads = fields_.Optional("swa_num_key_value_heads", kv_heads_[0]),
@@ -547,6 +564,7 @@ class ConfigReader {
     const int64_t heads = fields_.Required("num_attention_heads");
     heads_ = ByLayer(heads);
     head_dim_ = fields_.Optional("head_dim", hidden_ / heads);
+    if (head_dim_ < 1) fields_.Fault("head_dim is 0: give at least 1");
     const nlohmann::json* blocks = fields_.Structure("block_configs");
     if (blocks == nullptr || !blocks->is_array() ||
         static_cast<int64_t>(blocks->size()) < Layers()) {
@@ -826,6 +844,11 @@ class ConfigReader {
     if (mixer == Mixer::kWindow && window_heads_) own = *window_heads_;
     if (mixer == Mixer::kFull && full_heads_) own = *full_heads_;
     if (own.value_head_dim == 0) own.value_head_dim = own.head_dim;
+    if (own.heads < 1 || own.head_dim < 1) {
+      return fields_.Fault(absl::StrCat("attention has ", own.heads,
+                                        " heads of ", own.head_dim,
+                                        ": give at least 1"));
+    }
     if (own.kv_heads < 1 || own.heads % own.kv_heads != 0) {
       return fields_.Fault(absl::StrCat(
           "num_key_value_heads is ", own.kv_heads,

@@ -212,9 +212,9 @@ TEST(ModelConfigTest, AFieldThatNobodyReadsLeavesOutWhatItTouches) {
   EXPECT_TRUE(heads.attention.empty());
   EXPECT_EQ(LayersOf(heads, "down_proj"), 4);
   EXPECT_THAT(heads.notes,
-              ElementsAre("projections of attention and attention are left "
-                          "out: num_query_heads changes them in a way that is "
-                          "not known here"));
+              ElementsAre("left out: projections of attention and attention, "
+                          "which num_query_heads changes in a way that is not "
+                          "known here"));
   const ModelConfig blocks =
       model("\"block_kinds\": [\"a\"], \"ffn_factor\": 3");
   EXPECT_EQ(blocks.projections.size(), 1u);  // lm_head.

@@ -16,7 +16,8 @@ namespace {
 const std::vector<ModelFamily>& KnownFamilies() {
   static const auto* const kKnown = new std::vector<ModelFamily>{
       {.names = "llama mistral mistral3 ministral ministral3 mixtral phi3 "
-                "glm4moe minimaxm2 olmoe"},
+                "minimaxm2 olmoe"},
+      {.names = "glm4moe", .defaults = {{"head_dim", 128}}},
       {.names = "qwen2 qwen3 qwen25vl qwen2vl qwen3vl mimo",
        .window_by_flag = true},
       {.names = "qwen2moe qwen3moe qwen3vlmoe",
@@ -44,7 +45,7 @@ const std::vector<ModelFamily>& KnownFamilies() {
        .harmless = "head_dim qk_head_dim num_key_value_heads ep_size"},
       {.names = "gptoss",
        .full_every = 2,
-       .harmless = "initial_context_length experts_per_token swiglu_limit"},
+       .harmless = "initial_context_length experts_per_token"},
       {.names = "llama4",
        .style = ModelStyle::kLlama4,
        .defaults = {{"num_local_experts", 16},
@@ -72,7 +73,7 @@ const std::vector<ModelFamily>& KnownFamilies() {
       {.names = "deepseekv4",
        .style = ModelStyle::kDeepSeekV4,
        .own_expert_width = true,
-       .harmless = "num_key_value_heads num_hash_layers swiglu_limit "
+       .harmless = "num_key_value_heads num_hash_layers "
                    "hc_mult hc_sinkhorn_iters compress_rope_theta ep_size"},
       {.names = "gemma4 gemma4unified",
        .style = ModelStyle::kGemma4,
@@ -86,8 +87,7 @@ const std::vector<ModelFamily>& KnownFamilies() {
                    "add_full_attention_sink_bias"},
       {.names = "minimaxm3 minimaxm3sparse minimaxm3vl",
        .style = ModelStyle::kMiniMaxM3,
-       .harmless = "swiglu_alpha swiglu_limit swiglu_beta "
-                   "first_k_dense_replace moe_intermediate_size"},
+       .harmless = "first_k_dense_replace moe_intermediate_size"},
       {.names = "ernie45moe", .style = ModelStyle::kErnie},
       {.names = "ernie45 seedoss exaone4 olmo2 olmo3 cohere2",
        .harmless = "layer_switch order_of_interleaved_layers "

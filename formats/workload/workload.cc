@@ -1,10 +1,12 @@
 #include "formats/workload/workload.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "formats/workload/model_config.h"
@@ -37,15 +39,22 @@ absl::Status CheckWorkloadName(absl::string_view name) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' ||
            c == '_' || c == '-';
   };
-  if (!name.empty() && name.size() <= kMaxWorkloadName &&
-      absl::ascii_isalnum(static_cast<unsigned char>(name[0])) &&
-      std::all_of(name.begin(), name.end(), is_plain)) {
+  // "Qwen/Qwen3-8B", as models are called.
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
+  const auto is_sound = [&](absl::string_view part) {
+    return !part.empty() &&
+           absl::ascii_isalnum(static_cast<unsigned char>(part[0])) &&
+           std::all_of(part.begin(), part.end(), is_plain);
+  };
+  if (name.size() <= kMaxWorkloadName &&
+      std::all_of(parts.begin(), parts.end(), is_sound)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", absl::CHexEscape(ShortenedText(name, kMaxWorkloadName)),
       "' is no name of a workload: give 1 to ", kMaxWorkloadName,
-      " letters, digits, '.', '_' and '-', a letter or digit first"));
+      " letters, digits, '.', '_', '-' and '/', a letter or digit first and "
+      "behind each '/'"));
 }
 
 absl::StatusOr<ModelLayers> LayersOf(const Workload& workload) {

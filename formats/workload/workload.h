@@ -39,7 +39,7 @@ struct Workload {
 };
 
 // Errors: INVALID_ARGUMENT for a name that is not 1 to 64 letters, digits,
-// '.', '_' and '-', beginning with a letter or digit.
+// '.', '_', '-' and '/', with a letter or digit first and behind each '/'.
 absl::Status CheckWorkloadName(absl::string_view name);
 
 // Returns the layers of a sound workload. Errors: as CheckWorkloadName,
