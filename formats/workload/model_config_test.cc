@@ -374,12 +374,22 @@ TEST(ModelConfigTest, AQuantizationThatSaysTooLittleCountsForAllLayers) {
       "modules_to_not_convert": ["re:(self|x)+_attn"]})");
   EXPECT_EQ(TypeOf(odd, "o_proj"), "fp8");
   EXPECT_THAT(odd.notes, Contains(HasSubstr("a pattern that is not read")));
-  std::string many = "\"*x*\"";
-  for (int i = 0; i < 300; ++i) many += ", \"*self_attn*\"";
+  std::string many = "\"*self_attn*\"";
+  for (int i = 0; i < 300; ++i) {
+    many += ", \"*self_attn*" + std::to_string(i) + "\"";
+  }
   const ModelConfig flood = model(
       R"({"quant_method": "fp8", "modules_to_not_convert": [)" + many + "]}");
   EXPECT_EQ(TypeOf(flood, "o_proj"), "fp8");
   EXPECT_THAT(flood.notes, Contains(HasSubstr("more patterns of names")));
+  many = "\"\"";
+  for (int i = 0; i < 17000; ++i) {
+    many += ", \"layers.0." + std::to_string(i) + "\"";
+  }
+  EXPECT_THAT(model(R"({"quant_method": "fp8", "modules_to_not_convert": [)" +
+                    many + "]}")
+                  .notes,
+              Contains(HasSubstr("more patterns of names")));
 }
 
 TEST(ModelConfigTest, ANameOfAnArchitectureIsShownSafely) {

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/printable_text.h"
@@ -15,8 +16,9 @@
 namespace wavetune {
 namespace {
 
-// Patterns for all layers are tried for each layer: of so many none is used.
+// Of more patterns than these none is used: each is tried on each module.
 constexpr size_t kMostGeneralPatterns = 256;
+constexpr size_t kMostPatterns = 16384;
 constexpr size_t kMaxPatternBytes = 256;
 constexpr size_t kMaxShownMethod = 64;
 
@@ -128,17 +130,24 @@ std::vector<std::string> GlobsOfExpression(absl::string_view expression) {
   return globs;
 }
 
+// Whether `text` begins with `prefix` and a dot.
+bool BeginsWithName(absl::string_view text, absl::string_view prefix) {
+  return text.size() > prefix.size() && absl::StartsWith(text, prefix) &&
+         text[prefix.size()] == '.';
+}
+
 // Whether `name` is the module, holds it, or is in it ("experts.0.up_proj").
 bool Names(absl::string_view name, absl::string_view module,
            bool of_any_layer) {
   if (absl::StrContains(name, '*') || absl::StrContains(name, '?')) {
     return Globs(name, module) ||
-           Globs(name, absl::StrCat("model.layers.0.", module)) ||
-           Globs(name, absl::StrCat("model.layers.0.", module, ".0"));
+           (of_any_layer &&
+            (Globs(name, absl::StrCat("model.layers.0.", module)) ||
+             Globs(name, absl::StrCat("model.layers.0.", module, ".0"))));
   }
   if (name.empty()) return false;
-  if (name == module || absl::StartsWith(module, absl::StrCat(name, ".")) ||
-      absl::StartsWith(name, absl::StrCat(module, "."))) {
+  if (name == module || BeginsWithName(module, name) ||
+      BeginsWithName(name, module)) {
     return true;
   }
   return of_any_layer && absl::StrContains(absl::StrCat(".", module, "."),
@@ -156,10 +165,16 @@ void Quantization::Add(absl::string_view name, const std::string& type,
                        ByLayer& to) {
   // Draft models have layers of their own.
   if (name.size() > kMaxPatternBytes || absl::StartsWith(name, "mtp")) return;
+  // Experts of a layer are alike.
+  constexpr absl::string_view kExperts = ".experts.";
+  if (const size_t found = name.find(kExperts);
+      found != absl::string_view::npos && !absl::StartsWith(name, "re:")) {
+    name = name.substr(0, found + kExperts.size() - 1);
+  }
   if (absl::ConsumePrefix(&name, "re:")) {
     const std::vector<std::string> globs = GlobsOfExpression(name);
     if (globs.empty()) unread_ = absl::CHexEscape(name);
-    for (const std::string& glob : globs) to[-1].emplace_back(glob, type);
+    for (const std::string& glob : globs) to[-1].emplace(glob, type);
   } else {
     constexpr absl::string_view kLayers = "layers.";
     int64_t layer = -1;
@@ -180,10 +195,13 @@ void Quantization::Add(absl::string_view name, const std::string& type,
         name = rest;
       }
     }
-    to[layer].emplace_back(std::string(name), type);
+    const bool is_new = to[layer].emplace(std::string(name), type).second;
+    patterns_ += is_new ? 1 : 0;
   }
-  if (to[-1].size() > kMostGeneralPatterns) too_many_ = true;
-  if (too_many_) to[-1].clear();
+  if (to[-1].size() > kMostGeneralPatterns || patterns_ > kMostPatterns) {
+    too_many_ = true;
+  }
+  if (too_many_) to.clear();
 }
 
 void Quantization::AddAll(const nlohmann::json& names, const std::string& type,
@@ -286,32 +304,49 @@ Quantization::Quantization(const nlohmann::json& config,
   }
 }
 
-const std::string* Quantization::Matching(const ByLayer& patterns,
-                                          const Modules& modules,
-                                          int64_t layer) {
-  for (const int64_t of : {layer, int64_t{-1}}) {
-    const auto found = patterns.find(of);
-    if (found == patterns.end()) continue;
-    for (const auto& [name, type] : found->second) {
-      for (const absl::string_view folder : modules.folders) {
-        for (const absl::string_view leaf : modules.leaves) {
-          const std::string module = folder.empty()
-                                         ? std::string(leaf)
-                                         : absl::StrCat(folder, ".", leaf);
-          if (Names(name, module, of == -1)) return &type;
-        }
-      }
+const std::string* Quantization::Matching(
+    const ByLayer& patterns, const std::vector<std::string>& modules,
+    int64_t layer) {
+  const auto found = patterns.find(layer);
+  if (found == patterns.end()) return nullptr;
+  for (const auto& [name, type] : found->second) {
+    for (const std::string& module : modules) {
+      if (Names(name, module, layer == -1)) return &type;
     }
-    if (layer == -1) break;
   }
   return nullptr;
 }
 
-std::string Quantization::TypeOf(const Modules& modules, int64_t layer) const {
+const Quantization::Known& Quantization::KnownOf(const Modules& modules) {
+  const auto [place, is_new] =
+      known_.try_emplace(absl::StrCat(absl::StrJoin(modules.folders, " "), "|",
+                                      absl::StrJoin(modules.leaves, " ")));
+  Known& known = place->second;
+  if (!is_new) return known;
+  for (const absl::string_view folder : modules.folders) {
+    for (const absl::string_view leaf : modules.leaves) {
+      known.names.push_back(folder.empty() ? std::string(leaf)
+                                           : absl::StrCat(folder, ".", leaf));
+    }
+  }
+  known.type = Matching(typed_, known.names, -1);
+  known.is_plain = Matching(plain_, known.names, -1) != nullptr;
+  return known;
+}
+
+std::string Quantization::TypeOf(const Modules& modules, int64_t layer) {
   if (modules.experts && !experts_.empty()) return experts_;
-  if (const std::string* type = Matching(typed_, modules, layer)) return *type;
+  if (!IsQuantized()) return "";
+  const Known& known = KnownOf(modules);
+  if (layer >= 0) {
+    if (const auto* type = Matching(typed_, known.names, layer)) return *type;
+  }
+  if (known.type != nullptr) return *known.type;
   // Logits are computed as they are unless a list names them.
-  if (layer == -1 || Matching(plain_, modules, layer) != nullptr) return "";
+  if (layer == -1 || known.is_plain ||
+      Matching(plain_, known.names, layer) != nullptr) {
+    return "";
+  }
   return experts_only_ && !modules.experts ? "" : type_;
 }
 

@@ -1,18 +1,20 @@
 // Quantization: the type in which an engine computes each layer, out of
 // "quantization_config" of a model's config.json.
 //
-//   const Quantization quantization(config_object, &notes);
+//   Quantization quantization(config_object, &notes);
 //   quantization.TypeOf({{"self_attn"}, {"q_proj", "k_proj"}}, 17);  // "fp8"
 //
 // Known methods: fp8 (also fbgemm), compressed-tensors, ModelOpt, mxfp4, GPTQ,
 // AWQ, bitsandbytes. Any other's name is the type of all its layers.
 //
-// Thread safety: immutable; pure functions.
+// Thread safety: used by one thread.
 #ifndef WAVETUNE_FORMATS_WORKLOAD_QUANTIZATION_H_
 #define WAVETUNE_FORMATS_WORKLOAD_QUANTIZATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +43,8 @@ class Quantization {
 
   // Returns the type of a layer's module; empty where it is not quantised.
   // `layer` is -1 outside of the decoder's layers.
-  std::string TypeOf(const Modules& modules, int64_t layer) const;
+  // Cost: what names say of all layers is looked up once for each of `modules`.
+  std::string TypeOf(const Modules& modules, int64_t layer);
 
   // Says that experts run in this type, whatever the rest does.
   void SetExperts(std::string type) { experts_ = std::move(type); }
@@ -49,24 +52,34 @@ class Quantization {
   bool IsQuantized() const { return !type_.empty() || !typed_.empty(); }
 
  private:
-  // What is behind "layers.N." of a name, by N; -1: of any layer.
-  using Patterns = std::vector<std::pair<std::string, std::string>>;
+  // What is behind "layers.N." of a name, and its type, by N; -1: of any layer.
+  using Patterns = std::set<std::pair<std::string, std::string>>;
   using ByLayer = std::map<int64_t, Patterns>;
+  // What one of the modules is called, and what is said of it in any layer.
+  struct Known {
+    std::vector<std::string> names;
+    const std::string* type = nullptr;
+    bool is_plain = false;
+  };
 
   void ReadModelOpt(const nlohmann::json& config);
   void ReadCompressedTensors(const nlohmann::json& config);
   void AddAll(const nlohmann::json& names, const std::string& type,
               ByLayer& to);
   void Add(absl::string_view name, const std::string& type, ByLayer& to);
+  const Known& KnownOf(const Modules& modules);
   static const std::string* Matching(const ByLayer& patterns,
-                                     const Modules& modules, int64_t layer);
+                                     const std::vector<std::string>& modules,
+                                     int64_t layer);
 
   std::string type_;     // Of what nothing else says; empty: none.
   std::string experts_;  // Of experts; empty: as the rest.
   bool experts_only_ = false;
   ByLayer plain_;  // Not quantised.
   ByLayer typed_;  // Of another type.
+  size_t patterns_ = 0;
   bool too_many_ = false;
+  std::map<std::string, Known> known_;
   std::string unread_;  // A pattern that is not understood.
 };
 
