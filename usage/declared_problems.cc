@@ -38,14 +38,14 @@ std::vector<WeightedProblem> Thinned(const std::vector<WeightedProblem>& layer,
   return kept;
 }
 
-// Whether the author names problems of a specialisation.
-bool IsNamed(const KernelSpec& spec, const std::string& specialisation) {
-  return std::any_of(spec.representative_problems.begin(),
-                     spec.representative_problems.end(),
-                     [&](const WeightedProblem& weighted) {
-                       const std::string& own = weighted.problem.specialisation;
-                       return own.empty() || own == specialisation;
-                     });
+// What the author's problems of a specialisation weigh; 0: there are none.
+double NamedWeight(const KernelSpec& spec, const std::string& specialisation) {
+  double sum = 0;
+  for (const WeightedProblem& weighted : spec.representative_problems) {
+    const std::string& own = weighted.problem.specialisation;
+    if (own.empty() || own == specialisation) sum += weighted.weight;
+  }
+  return sum;
 }
 
 // Those that can be measured and say enough.
@@ -54,13 +54,19 @@ std::vector<WeightedProblem> Usable(
   std::vector<WeightedProblem> usable;
   for (const std::string& name : spec.SpecialisationNames()) {
     std::vector<WeightedProblem> own;
+    double weight = 0;
     for (const WeightedProblem& weighted : declared) {
       if (weighted.problem.specialisation == name &&
           IsMeasurable(spec, weighted.problem)) {
         own.push_back(weighted);
+        weight += weighted.weight;
       }
     }
-    if (own.size() < kFewestWithoutNamed && !IsNamed(spec, name)) continue;
+    const double named = NamedWeight(spec, name);
+    if (own.size() < kFewestWithoutNamed && named == 0) continue;
+    for (WeightedProblem& weighted : own) {
+      if (named > 0) weighted.weight *= named / weight;
+    }
     usable.insert(usable.end(), own.begin(), own.end());
   }
   return usable;

@@ -34,8 +34,10 @@ std::vector<WeightedProblem> DeclaredProblems(
 
 // Returns the spec with the declared problems that are measurable
 // (usage_weights.h) behind its own representative ones, and as its
-// specialisations have it, too. A specialisation for which the author names
-// none needs kFewestWithoutNamed of them. Cannot fail.
+// specialisations have it, too. Of each specialisation they weigh together as
+// much as the author's: these may be a few grids or a hundred single problems.
+// A specialisation for which the author names none needs kFewestWithoutNamed of
+// them. Cannot fail.
 KernelSpec WithDeclared(const KernelSpec& spec,
                         const std::vector<WeightedProblem>& declared);
 

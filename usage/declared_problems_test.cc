@@ -68,9 +68,24 @@ TEST(DeclaredProblemsTest, OnlyWhatCanBeMeasuredJoinsTheAuthors) {
   const KernelSpec with = WithDeclared(
       spec, {Declared(3, 1), Declared(0, 1), Declared(5, 1, "nobody")});
   ASSERT_EQ(with.representative_problems.size(), before + 1);
-  EXPECT_EQ(with.representative_problems.back(), Declared(3, 1));
+  EXPECT_EQ(with.representative_problems.back().problem,
+            Declared(3, 1).problem);
   EXPECT_EQ(with.own.at("x")->representative_problems.size(), before + 1);
   EXPECT_EQ(spec.own.at("x")->representative_problems.size(), before);
+}
+
+// An author of experts names a hundred problems one by one, each of which
+// weighs as much as another's grid: beside them a model would be nothing.
+TEST(DeclaredProblemsTest, TogetherTheyWeighAsMuchAsTheAuthors) {
+  KernelSpec spec = testing::GemmSpec();
+  spec.specialisations = {{.name = "a"}, {.name = "b"}};
+  spec.representative_problems = {Declared(1, 40, "a"), Declared(2, 2)};
+  const KernelSpec with = WithDeclared(
+      spec, {Declared(3, 1, "a"), Declared(5, 2, "a"), Declared(3, 1, "b")});
+  EXPECT_THAT(with.representative_problems,
+              ::testing::ElementsAre(Declared(1, 40, "a"), Declared(2, 2),
+                                     Declared(3, 14, "a"), Declared(5, 28, "a"),
+                                     Declared(3, 2, "b")));
 }
 
 TEST(DeclaredProblemsTest, FewSayTooLittleWhereTheAuthorNamesNone) {

@@ -170,7 +170,7 @@ TEST_F(WorkloadCatalogTest, RemovingSaysWhatThereIs) {
               HasSubstr("none was added yet"));
 }
 
-TEST_F(WorkloadCatalogTest, EachLayerWeighsAsMuchAsAnAuthorsGrid) {
+TEST_F(WorkloadCatalogTest, EachLayerWeighsAsMuchAsAnother) {
   ASSERT_TRUE(Add(Small("a")).ok());
   double weight = 0;
   for (const WeightedProblem& weighted : catalog_.Problems(Linear())) {
