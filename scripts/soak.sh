@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python inductor benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
+#                            aarch64 python inductor engines benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -120,6 +120,27 @@ test_inductor() {
   done
 }
 
+# Exported files, the plugin and what compiles, against the engines themselves: 0.4 GB from PyPI the first time, and no GPU.
+test_engines() {
+  local engine folder="${repo_root}/build/engines" package
+  scripts/build.sh dev
+  client/python/tests/run_tests.py --build-dir build/dev -k test_engine_kernel
+  package="$(build/dev/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+  for engine in vllm==0.33.0 sglang==0.5.23; do
+    [ ! -d "${folder}/${engine}" ] || continue
+    /usr/bin/python3 -m venv "${folder}/pip"
+    "${folder}/pip/bin/pip" download -q --disable-pip-version-check --no-deps --only-binary=:all: -d "${folder}/wheels" "${engine}"
+    rm -rf "${folder}/unpacking"
+    /usr/bin/python3 -c 'import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.endswith((".py", ".json"))])' \
+      "${folder}/wheels/${engine%%==*}"-*.whl "${folder}/unpacking"
+    mv "${folder}/unpacking" "${folder}/${engine}"
+  done
+  PYTHONPATH="${package}" "$(tests/triton_environment.py)" tests/engines/real_engines.py \
+    --vllm "${folder}/vllm==0.33.0" --sglang "${folder}/sglang==0.5.23"
+}
+
 # Machines and users that mean no good (tests/hostile): three times, as what is wrong there is often a race.
 run_hostile() {
   scripts/build.sh dev
@@ -184,6 +205,7 @@ stage golden_debug golden_debug
 stage aarch64 all_on_aarch64
 stage python install_python
 stage inductor test_inductor
+stage engines test_engines
 stage benchmarks run_benchmarks
 stage load run_load
 stage fleet run_fleet

@@ -78,8 +78,10 @@ def package(root, engine, more="", broken=""):
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def no_others(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    for name in [name for name in sys.modules if name.split(".")[0] in ("vllm", "sglang")]:
+        monkeypatch.delitem(sys.modules, name)  # Other tests' packages.
 
 
 @needs_triton

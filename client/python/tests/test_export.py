@@ -15,7 +15,7 @@ import pytest
 import tables
 
 import wavetune
-from wavetune import engine_files, experts, export
+from wavetune import engine_files, engine_kernel, experts, export
 from wavetune.engine_files import FileKey
 
 MOST = 16384
@@ -517,6 +517,55 @@ def test_an_engine_that_is_not_there_is_told(exporter):
     assert exporter.export("sglang") == 0, exporter.said
     assert "SGLang is not installed beside this package" in exporter.said
     assert "SGLANG_MOE_CONFIG_DIR hides them" in exporter.said
+
+
+# ---- The engine's own kernel ------------------------------------------------
+
+
+def ask(monkeypatch, answer):
+    """Lets `answer` say what the engine's kernel does not compile; returns what is asked."""
+    asked = []
+
+    def uncompiled(engine, layer, launches, control, architecture, root):
+        asked.append((engine, layer, architecture, control, root))
+        return answer(launches)
+
+    monkeypatch.setattr(engine_kernel, "root_of", lambda engine, folder: folder or Path("/installed"))
+    monkeypatch.setattr(engine_kernel, "uncompiled", uncompiled)
+    return asked
+
+
+def test_what_the_engines_kernel_does_not_compile_is_left_to_it(exporter, tuner, monkeypatch):
+    def answer(launches):
+        assert all(launch.gate_up == decided(tuner, launch.tokens)[0] for launch in launches)
+        return {place: "RuntimeError: PassManager::run failed" for place, own in enumerate(launches) if own.gate_up == FAST}
+
+    asked = ask(monkeypatch, answer)
+    assert exporter.export("vllm") == 0, exporter.said
+    shape = engine_kernel.Layer(experts=128, intermediate=768, hidden=2048, top_k=8)
+    assert [own[:3] for own in asked] == [("vllm", shape, 90)]
+    assert asked[0][3].gate_up == asked[0][3].down == SLOW
+    reader, left = exporter.read(), 0
+    for tokens in range(1, MOST + 1):
+        expected = decided(tuner, tokens)[0]
+        left += expected == FAST
+        assert reader.at(tokens) == (SLOW if expected == FAST else expected), tokens
+    assert left > 1000
+    assert "vLLM's kernel does not compile 1 of" in exporter.said
+    assert f"(RuntimeError: PassManager::run failed): the engine's own stands at {left} token counts" in exporter.said
+
+
+def test_a_kernel_that_nobody_can_ask_leaves_what_was_decided(exporter, tuner, monkeypatch):
+    def answer(launches):
+        raise engine_kernel.CannotTell("Triton is not installed")
+
+    ask(monkeypatch, answer)
+    assert exporter.export("sglang") == 0, exporter.said
+    assert "whether SGLang's kernel compiles what is exported was not found out: Triton is not installed" in exporter.said
+    assert exporter.read(f"{SGLANG_FOLDER}/{VLLM_NAME}").at(8192) == decided(tuner, 8192)[0]
+    # Files of other types are read for other programs of it.
+    exporter.export("vllm", "--dtype", "fp8_w8a8")
+    assert "was not found out" not in exporter.said
 
 
 # ---- Routing ----------------------------------------------------------------

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from unittest import mock
 
 import expert_kernel
 import fake_vllm
@@ -17,6 +18,7 @@ import pytest
 import tables
 
 import wavetune
+import wavetune.engine_kernel
 import wavetune.experts
 import wavetune.export
 import wavetune.triton_decider
@@ -190,6 +192,38 @@ def test_experts_of_other_devices_have_their_share_of_the_tokens(engine, client,
     slots = wavetune.ExpectedRouting(128, 8).slots(4096, 32)
     assert sum(slots) == pytest.approx(4096 * 8 / 4, rel=0.1)
     assert engine.choose(4096, experts=32) == decided(tuner, 4096, slots=slots, experts=32)
+
+
+def test_what_the_engines_kernel_does_not_compile_is_left_to_it(engine, client, tuner, warnings, monkeypatch):
+    bad, compiled = decided(tuner, 700), []
+
+    def compile_here(module, layer, launch):
+        assert module is engine.module("fused_moe") and launch.gate_up == launch.down
+        compiled.append((layer, dict(launch.gate_up)))
+        if launch.gate_up == bad:
+            raise RuntimeError("PassManager::run failed")
+
+    monkeypatch.setattr(wavetune.engine_kernel, "compile_here", compile_here)
+    assert wavetune.vllm.install(client)
+    counts = [tokens for tokens in range(600, 800) if decided(tuner, tokens) == bad]
+    assert len(counts) > 1
+    assert [engine.choose(tokens) for tokens in counts] == [DEFAULT] * len(counts)
+    # Once, and what the engine launches by itself, which shows that the reason is no other.
+    shape = wavetune.engine_kernel.Layer(experts=128, intermediate=768, hidden=2048, top_k=8)
+    assert compiled == [(shape, bad), (shape, DEFAULT)]
+    (said,) = warnings()
+    assert f"whose kernel does not compile {bad}: RuntimeError: PassManager::run failed" in said
+    other = next(tokens for tokens in range(1, 20000, 50) if decided(tuner, tokens) not in (bad, DEFAULT))
+    assert engine.choose(other) == decided(tuner, other)
+    assert compiled[2:] == [(shape, decided(tuner, other))]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("0 active drivers"), wavetune.engine_kernel.CannotTell("another form")])
+def test_where_nothing_tells_what_compiles_the_table_decides(engine, client, tuner, warnings, monkeypatch, error):
+    monkeypatch.setattr(wavetune.engine_kernel, "compile_here", mock.Mock(side_effect=error))
+    assert wavetune.vllm.install(client)
+    assert engine.choose(700) == decided(tuner, 700)
+    assert not warnings()
 
 
 def test_a_layer_that_the_table_cannot_decide_is_left_to_the_engine_with_one_warning(engine, client, warnings):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence, Union
 
 import wavetune
-from wavetune import _native, engine_files, experts
+from wavetune import _native, engine_files, engine_kernel, experts
 from wavetune.errors import (
     AlreadyExistsError,
     DeadlineExceededError,
@@ -253,6 +253,10 @@ class _LayerChoices:
             for tokens in range(1, options.max_tokens + 1)
         ]
 
+    def keep_own(self, place: int, own: Own) -> None:
+        """Lets the engine's own stand instead of what was decided at place + 1 tokens."""
+        self.at[place] = Choice(own.gate_up, own.down, self.at[place].decisions, True)
+
     def pairs(self) -> list[tuple[experts.Config, experts.Config]]:
         return [(choice.gate_up, choice.down) for choice in self.at]
 
@@ -483,6 +487,8 @@ class _EngineExport:
         own, has_down = self._own(layer, key, folder)
         choices = _LayerChoices(tuner, layer, self.options, own)
         choices.warn_of_gaps("the kernel's default" if own(1) is None else "the engine's own")
+        if not key.dtype:  # The kernel is asked for two bytes an element.
+            self._leave_what_does_not_compile(choices, own, folder, tuner.tuner.silicon_key)
         if self.engine == "vllm":
             for name in engine_files.older_vllm_file_names(key):
                 _say(f"older versions of vLLM call this device's file {name}; copy it there for them")
@@ -492,6 +498,53 @@ class _EngineExport:
         if self.options.down_file or has_down:
             files.append(self._file(key._replace(down=True), choices, counts))
         return files
+
+    def _leave_what_does_not_compile(
+        self,
+        choices: _LayerChoices,
+        own: Callable[[int], Optional[Own]],
+        folder: Optional[engine_files.EngineFolder],
+        silicon_key: str,
+    ) -> None:
+        """Leaves the token counts to the engine at which its kernel does not compile what the table's kernel did."""
+        root = engine_kernel.root_of(self.engine, None if folder is None else folder.folder)
+        architecture = re.search(r"(?:^|;)arch=sm_([0-9]+)", silicon_key)
+        places: dict[str, list[int]] = {}
+        for place, choice in enumerate(choices.at):
+            if not choice.kept:
+                places.setdefault(json.dumps([dict(choice.gate_up), dict(choice.down)]), []).append(place)
+        if root is None or architecture is None or not places:
+            return
+        title, layer = _TITLES[self.engine], choices.layer
+        launches = [
+            engine_kernel.Launch(own_places[0] + 1, choices.at[own_places[0]].gate_up, choices.at[own_places[0]].down)
+            for own_places in places.values()
+        ]
+        control = own(launches[0].tokens)
+        assert control is not None  # The engine's rule, at least.
+        shape = engine_kernel.Layer(layer.local_experts, layer.intermediate, layer.hidden, layer.top_k, layer.gated)
+        try:
+            failing = engine_kernel.uncompiled(
+                self.engine,
+                shape,
+                launches,
+                engine_kernel.Launch(launches[0].tokens, control.gate_up, control.down),
+                int(architecture[1]),
+                root,
+            )
+        except engine_kernel.CannotTell as error:
+            _say(f"whether {title}'s kernel compiles what is exported was not found out: {error}")
+            return
+        left = [place for number in failing for place in list(places.values())[number]]
+        for place in left:
+            instead = own(place + 1)
+            assert instead is not None
+            choices.keep_own(place, instead)
+        if failing:
+            _say(
+                f"{title}'s kernel does not compile {len(failing)} of {len(places)} configurations of the table "
+                f"({next(iter(failing.values()))}): the engine's own stands at {len(left)} token counts"
+            )
 
     def _file(self, key: engine_files.FileKey, choices: _LayerChoices, counts: Sequence[int]) -> _File:
         name = (

@@ -205,6 +205,7 @@ class _Decider:
         self._opened = False
         self._tuner: Optional[ExpertTuner] = None
         self._remembered: Dict[Tuple[Any, ...], Config] = {}
+        self._compiled: Dict[Tuple[Any, ...], bool] = {}
 
     def decide(
         self, w1_shape: Sequence[int], w2_shape: Sequence[int], top_k: int, tokens: int, engine: Callable[[], Config]
@@ -257,7 +258,23 @@ class _Decider:
         for decision in choice.decisions:
             if decision.source is wavetune.Source.DEFAULT:
                 raise _NoAnswer(f"the table has no answer for a layer of {tuple(w2_shape)}: {decision.reason.name}")
-        return own if choice.kept else {name: int(value) for name, value in choice.gate_up.items()}
+        if choice.kept or not self._compiles(layer, tokens, choice.gate_up, own):
+            return own
+        return {name: int(value) for name, value in choice.gate_up.items()}
+
+    def _compiles(self, layer: ExpertLayer, tokens: int, config: experts.Config, own: Config) -> bool:
+        """Whether vLLM's kernel compiles what was decided. The launch that comes next finds it done."""
+        key = (layer, *config.items())
+        if key not in self._compiled:
+            reason = _why_it_does_not_compile(layer, tokens, config)
+            if reason is not None and _why_it_does_not_compile(layer, tokens, own) is not None:
+                reason = None  # Nothing compiles here: the reason is another.
+            if reason is not None:
+                _warn_once(
+                    str(key), "WaveTune leaves launches to vLLM, whose kernel does not compile %s: %s", dict(config), reason
+                )
+            self._compiled[key] = reason is None
+        return self._compiled[key]
 
     def _open(self) -> ExpertTuner:
         # At the first decision, which is in the process and on the device that decides; once, so that ranks do not
@@ -310,6 +327,20 @@ class _Decider:
             if other is not None:
                 raise _CannotInstall(f'kernel "{kernel}" is of other experts than vLLM\'s: {other}')
         return ExpertTuner(gate_up, down, experts.NAMES._replace(top_k="top_k" if "top_k" in dimensions else None))
+
+
+def _why_it_does_not_compile(layer: ExpertLayer, tokens: int, config: experts.Config) -> Optional[str]:
+    """None where it compiles, or where that cannot be told."""
+    from wavetune import engine_kernel  # Late: a process that launches no experts needs none of it.
+
+    shape = engine_kernel.Layer(layer.local_experts, layer.intermediate, layer.hidden, layer.top_k, layer.gated)
+    try:
+        engine_kernel.compile_here(sys.modules[_MODULE], shape, engine_kernel.Launch(tokens, config, config))
+    except engine_kernel.CannotTell:
+        return None
+    except Exception as error:  # Whatever Triton makes of it.
+        return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return None
 
 
 def _gpu() -> Optional[Any]:
