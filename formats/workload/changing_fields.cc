@@ -72,6 +72,7 @@ constexpr Word kWords[] = {
     {"token", 0},
     {"generat", 0},
     {"dropout", 0},
+    {"pdrop", 0},
     {"initializer", 0},
     {"_std", 0},
     {"eps", 0},

@@ -222,7 +222,7 @@ TEST(ModelConfigTest, AFieldThatNobodyReadsLeavesOutWhatItTouches) {
   // What says nothing changes nothing, nor what is known to change nothing.
   EXPECT_THAT(model(R"("num_query_heads": 0, "block_kinds": [],
                        "expert_width": null, "moe_thing": false,
-                       "rope_theta": 1e6, "attention_dropout": 0.1,
+                       "rope_theta": 1e6, "embd_pdrop": 0.1,
                        "id2label": {"0": "a"}, "vision_config": {"x": 1})")
                   .notes,
               IsEmpty());
