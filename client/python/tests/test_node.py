@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tables
@@ -166,6 +167,10 @@ def test_a_client_declares_the_model_that_it_serves(daemon_only):
     assert (declared.architecture, declared.unchanged) == ("LlamaForCausalLM", False)
     assert declared.problems == {}  # The node's kernel serves no layers.
     assert client.add_workload("llama", json.dumps(config), tensor_parallel=2, max_tokens=4096).unchanged
+    scalar = SimpleNamespace(tolist=lambda: 64)  # As numbers of numpy and torch are.
+    assert client.add_workload("llama", config | {"hidden_size": scalar}, tensor_parallel=2, max_tokens=4096).unchanged
+    limits = config | {"time_step_limit": [0.0, float("inf")], "dtype": object()}
+    assert not client.add_workload("limits", limits).unchanged
     assert daemon_only.cli("workload", "list")["workloads"][0]["max_tokens"] == 4096
     config |= {"num_experts": 2, "num_experts_per_tok": 1}
     client.add_workload("llama", config, routing=[[3, 1], [0, 4]])
