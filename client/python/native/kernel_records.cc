@@ -92,15 +92,14 @@ nb::tuple ExpertLayers(const nb::object& config, int64_t experts, int64_t top_k,
   std::vector<MoeLayer> distinct;
   for (MoeLayer layer : layers->moe) {
     layer.layers = 0;  // How many there are changes no launch.
-    layer.type.clear();
     if (std::find(distinct.begin(), distinct.end(), layer) == distinct.end())
       distinct.push_back(layer);
   }
   nb::list records;
   for (const MoeLayer& layer : distinct) {
-    records.append(Record("ExpertLayer")(layer.experts, layer.local_experts,
-                                         layer.top_k, layer.hidden,
-                                         layer.intermediate, layer.gated));
+    records.append(Record("ExpertLayer")(
+        layer.experts, layer.local_experts, layer.top_k, layer.hidden,
+        layer.intermediate, layer.gated, layer.type));
   }
   return nb::tuple(records);
 }

@@ -151,6 +151,31 @@ def test_reads_the_layers_of_a_model(exporter, tuner):
     assert file["entries"] >= 65
 
 
+def test_a_model_is_its_file_its_folder_or_its_place_in_a_cache(exporter):
+    text = (tables.ROOT / "tests/data/models/qwen3-30b-a3b.json").read_text()
+    cache = exporter.folder / "models--Qwen--Qwen3"
+    for folder in (exporter.folder / "model", cache / "snapshots" / "abc"):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text(text)
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("abc\n")
+    for given in (exporter.folder / "model", cache):
+        assert exporter.export("vllm", "--force", "--max-tokens", 8, layer=["--config", given]) == 0, exporter.said
+        assert (exporter.out / VLLM_NAME).exists()
+    (cache / "refs" / "main").write_text("gone")
+    assert exporter.export("vllm", layer=["--config", cache]) == 1
+    assert "snapshots/gone/config.json" in exporter.said
+
+
+def test_quantised_experts_are_told(exporter):
+    config = json.loads((tables.ROOT / "tests/data/models/qwen3-30b-a3b.json").read_text())
+    config["quantization_config"] = {"quant_method": "fp8", "weight_block_size": [128, 128]}
+    path = exporter.folder / "config.json"
+    path.write_text(json.dumps(config))
+    assert exporter.export("vllm", "--max-tokens", 8, layer=["--config", path]) == 0, exporter.said
+    assert "the model's experts are of fp8" in exporter.said
+
+
 def test_experts_that_are_spread_have_their_share_of_the_slots(exporter):
     assert exporter.export("vllm", "--ep", 4) == 0, exporter.said
     spread = exporter.read("E=32,N=768,device_name=NVIDIA_H200.json")

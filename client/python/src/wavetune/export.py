@@ -172,15 +172,26 @@ def _layers(options: argparse.Namespace) -> Sequence[ExpertLayer]:
         raise InvalidArgumentError(
             "give --config, or the numbers of a layer (--experts, --hidden, --intermediate, --top-k), not both"
         )
+    path = _config_file(Path(options.config))
     try:
-        layers = _native.expert_layers(Path(options.config).read_bytes(), **devices)
+        layers = _native.expert_layers(path.read_bytes(), **devices)
     except Error as error:
-        raise type(error)(f"{options.config}: {error}") from error
+        raise type(error)(f"{path}: {error}") from error
     if not layers:
         raise InvalidArgumentError(
             f"{options.config} is of a model without experts: engines have no file for its layers"
         )
-    return layers
+    # Of those that are alike but for their types the plain ones, which this table is of.
+    plain_last = sorted(layers, key=lambda layer: not layer.type)
+    return list({layer._replace(type=""): layer for layer in plain_last}.values())
+
+
+def _config_file(given: Path) -> Path:
+    """Returns the config.json where a folder is given that holds the model, or a model's of a Hugging Face cache."""
+    if not given.is_dir():
+        return given
+    commit = given / "refs" / "main"
+    return (given / "snapshots" / commit.read_text().strip() if commit.is_file() else given) / "config.json"
 
 
 def _faults(kernel: Kernel, table: Table, tuner: Optional[wavetune.Tuner]) -> list[str]:
@@ -484,6 +495,11 @@ class _EngineExport:
         folder: Optional[engine_files.EngineFolder],
     ) -> list[_File]:
         key = key._replace(experts=layer.local_experts, intermediate=layer.intermediate)
+        if layer.type and not key.dtype:
+            _say(
+                f"the model's experts are of {layer.type}: engines launch other code for them, and look for other files "
+                "than those of bf16 and fp16"
+            )
         own, has_down = self._own(layer, key, folder)
         choices = _LayerChoices(tuner, layer, self.options, own)
         choices.warn_of_gaps("the kernel's default" if own(1) is None else "the engine's own")
@@ -647,7 +663,7 @@ def _layers_json(source: _Source) -> list[dict[str, Any]]:
             gate_up, down = map(_decision_json, choices.at[tokens - 1].decisions)
             entries.append({"tokens": tokens, "gate_up": gate_up, "down": down})
         numbers = layer._asdict()
-        del numbers["gated"]
+        del numbers["gated"], numbers["type"]
         result.append({**numbers, "decisions": entries})
     return result
 
@@ -821,7 +837,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--specialisation", help="of triton-autotune and json: only this one")
 
     add = parser.add_argument_group("which layers").add_argument
-    add("--config", help="the model's config.json (Hugging Face)")
+    add("--config", help="the model's config.json (Hugging Face), or the folder that holds it")
     add("--experts", type=int, default=0, help="instead of --config: routed experts of a layer")
     add("--top-k", type=int, default=0, help="experts of a token")
     add("--hidden", type=int, default=0, help="width of the model")

@@ -73,6 +73,7 @@ class ExpertLayer(NamedTuple):
     hidden: int
     intermediate: int  # On a device.
     gated: bool  # gate_up makes twice as many columns.
+    type: str = ""  # That the engine computes in where the model is quantised: "fp8"; else empty.
 
 
 class ExplainedGroup(NamedTuple):
