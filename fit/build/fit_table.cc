@@ -24,6 +24,7 @@
 #include "fit/models/neighbours.h"
 #include "fit/models/portfolio.h"
 #include "fit/models/profile_state.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_check.h"
@@ -144,8 +145,22 @@ void ShareCandidates(const KernelSpec& spec, const std::vector<Fitted>& all,
   }
 }
 
+// Adds those of `wanted` that may be chosen and have room.
+void Add(const std::vector<Configuration>& wanted, const Fitted& fitted,
+         std::vector<size_t>& members) {
+  const std::vector<CandidateState>& candidates = fitted.state->candidates;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const bool is_wanted =
+        std::find(wanted.begin(), wanted.end(),
+                  candidates[i].candidate->configuration) != wanted.end();
+    if (is_wanted && fitted.eligible[i] && members.size() < kMaxPortfolio &&
+        std::find(members.begin(), members.end(), i) == members.end())
+      members.push_back(i);
+  }
+}
+
 // Returns the portfolio of each specialisation, of `portfolio_size` candidates
-// at most beside those that another one shares with it.
+// at most beside engines' rules and those that another one shares with it.
 std::vector<std::vector<size_t>> SelectPortfolios(
     const KernelSpec& spec, const std::vector<Fitted>& all,
     size_t portfolio_size) {
@@ -154,24 +169,11 @@ std::vector<std::vector<size_t>> SelectPortfolios(
     portfolios.push_back(
         SelectPortfolio(f.wider, f.latencies, f.eligible, portfolio_size));
   }
+  // What an engine would launch by itself is decided against.
+  const std::vector<Configuration> rules = EngineConfigurations(spec);
+  for (size_t i = 0; i < all.size(); ++i) Add(rules, all[i], portfolios[i]);
   ShareCandidates(spec, all, portfolios);
   return portfolios;
-}
-
-// Returns the portfolio with the default configuration, if that may be chosen
-// and there is room.
-std::vector<size_t> WithDefault(const KernelSpec& spec, const Fitted& fitted,
-                                std::vector<size_t> members) {
-  const std::vector<CandidateState>& candidates = fitted.state->candidates;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!fitted.eligible[i] || members.size() >= kMaxPortfolio ||
-        candidates[i].candidate->configuration != spec.default_configuration ||
-        std::find(members.begin(), members.end(), i) != members.end()) {
-      continue;
-    }
-    members.push_back(i);
-  }
-  return members;
 }
 
 // Fills `result` with sub-tables of such portfolios, without layers, and
@@ -195,7 +197,7 @@ void BuildTable(const ProfileInput& input, const std::vector<Fitted>& all,
     };
     SubTable sub_table = build();
     if (HasWideBounds(sub_table) && !sub_table.wary) {
-      members = WithDefault(spec, f, members);
+      Add({spec.default_configuration}, f, members);
       sub_table = build();
     }
     result.table.sub_tables.push_back(std::move(sub_table));

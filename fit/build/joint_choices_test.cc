@@ -9,12 +9,16 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "fit/build/fit_table.h"
+#include "fit/plan/verification.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
@@ -138,6 +142,71 @@ TEST(JointChoicesTest, ProductsOfALayerHaveTheirCandidatesInCommon) {
   RecordProperty("shared", std::to_string(after));
   EXPECT_GE(after, before - 0.0016);
   EXPECT_GT(after, 0.95);
+}
+
+// With the engines' parameters, so that their rules are in the space.
+KernelSpec EngineSpec() {
+  KernelSpec spec = ExpertSpec(/*shares=*/true);
+  std::get<ServedMoe>(spec.serves).engines = {"vllm", "sglang"};
+  const auto parameter = [](const char* name, ParameterRole role,
+                            std::vector<int64_t> values) {
+    return Parameter{.name = name, .role = role, .values = std::move(values)};
+  };
+  spec.parameters = {
+      parameter("BLOCK_SIZE_M", ParameterRole::kMacro, {16, 32, 64, 128}),
+      parameter("BLOCK_SIZE_N", ParameterRole::kMacro, {64, 128}),
+      parameter("BLOCK_SIZE_K", ParameterRole::kMacro, {64, 128}),
+      parameter("num_stages", ParameterRole::kMicro, {3, 4}),
+      parameter("num_warps", ParameterRole::kMicro, {4, 8}),
+      parameter("GROUP_SIZE_M", ParameterRole::kMicro, {1})};
+  spec.constraints.clear();
+  spec.problem_predicates.clear();
+  spec.default_configuration = {64, 64, 64, 3, 4, 1};
+  return spec;
+}
+
+TEST(JointChoicesTest, WhatAnEngineLaunchesByItselfIsOnOffer) {
+  const SyntheticDevice device(EngineSpec(), {});
+  const std::vector<Configuration> rules = EngineConfigurations(device.spec());
+  ASSERT_EQ(rules.size(), 6u);  // Not vLLM's groups of 16, not SGLang's two.
+  ProfileInput input = Profile(device, device.Input());
+  input.options.portfolio_size = 2;
+  const Table table = FitTable(input).value().table;
+  const auto compiled =
+      CompiledTable::Create(EncodeTable(table).value()).value();
+  size_t known = 0;
+  for (const Configuration& rule : rules) {
+    if (!Configurations(table.sub_tables[0]).contains(rule)) continue;
+    ++known;
+    const Problem gate_up = GateUp(3000);
+    const Problem down = Down(3000);
+    const TableProblem problems[] = {
+        {compiled->SubTableIndex("gate_up"), gate_up.View()},
+        {compiled->SubTableIndex("down"), down.View()}};
+    // It alone agrees on all parameters: the others would win by much.
+    Decision decisions[2];
+    compiled->ResolveTogether(problems, ~uint32_t{0}, absl::MakeSpan(decisions),
+                              /*stale=*/false, TableOrigin::kDefaults, &rule);
+    const Configuration kept = decisions[0].configuration;
+    const double gain = device.TrueLatencyUs(rule, gate_up) /
+                        device.TrueLatencyUs(kept, gate_up);
+    EXPECT_TRUE(kept == rule || gain > 0.97) << gain;
+  }
+  EXPECT_GE(known, 4u);  // Screening drops those that are far too slow.
+}
+
+TEST(JointChoicesTest, VerificationComparesWithTheEnginesRule) {
+  const SyntheticDevice device(EngineSpec(), {});
+  const ProfileInput input = Profile(device, device.Input());
+  const Table table = FitTable(input).value().table;
+  const VerificationPlan plan =
+      PlanVerification(input, table, /*incumbent=*/nullptr);
+  ASSERT_FALSE(plan.points.empty());
+  for (const VerificationPlan::Point& point : plan.points) {
+    EXPECT_EQ(point.default_configuration,
+              WithoutTable(device.spec(), point.problem.View()));
+    EXPECT_NE(point.default_configuration, device.spec().default_configuration);
+  }
 }
 
 }  // namespace

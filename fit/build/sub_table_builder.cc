@@ -7,6 +7,7 @@
 
 #include "fit/models/standing.h"
 #include "model/kernel/condition.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -56,6 +57,11 @@ class Builder {
       relations_.push_back(ProblemRelations(spec_, c.configuration));
     }
     for (const std::vector<size_t>& group : Groups()) AddGroup(group);
+    const std::vector<Configuration> rules = EngineConfigurations(spec_);
+    Lead([&rules](const Configuration& configuration) {
+      return std::find(rules.begin(), rules.end(), configuration) !=
+             rules.end();
+    });
     LeaveOutFactors();
     if (HasWideBounds(sub_)) BeWary();
     return sub_;
@@ -170,18 +176,27 @@ class Builder {
     }
   }
 
-  // Members of a group are alike in all that its lead stands for.
-  void BeWary() {
+  // Lets the last such member of each group lead it; returns whether there is
+  // any. Members are alike in all that a lead stands for, and a lead is on
+  // offer to decisions that are made together, whatever stage II prefers.
+  template <typename Predicate>
+  bool Lead(const Predicate& is_wanted) {
+    bool any = false;
     const std::vector<std::vector<size_t>> groups = Groups();
     for (size_t g = 0; g < groups.size(); ++g) {
       for (const size_t m : groups[g]) {
-        if (sub_.portfolio[m].configuration != spec_.default_configuration) {
-          continue;
-        }
+        if (!is_wanted(sub_.portfolio[m].configuration)) continue;
         sub_.groups[g].lead = static_cast<uint8_t>(m);
-        sub_.wary = true;
+        any = true;
       }
     }
+    return any;
+  }
+
+  void BeWary() {
+    sub_.wary = Lead([this](const Configuration& configuration) {
+      return configuration == spec_.default_configuration;
+    });
   }
 
   // A table has no expression whose coefficient came out as 0.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "fit/models/profile_state.h"
 #include "model/decide/compiled_table.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/ragged_neighbour.h"
@@ -160,7 +161,8 @@ class PointPlanner {
     const auto same = [&problem](const VerificationPlan::Point& point) {
       return point.problem == problem;
     };
-    const Configuration& usual = input_.spec->default_configuration;
+    const Configuration usual =
+        WithoutTable(input_.spec->Of(s.name), problem.View());
     VerificationPlan::Point point{
         .problem = problem, .weight = weight, .ragged = ragged};
     point.chosen = ChoiceOf(chosen_, problem);

@@ -98,20 +98,10 @@ class ProblemMaker {
     if (served.top_k >= 0) extents.emplace_back(served.top_k, layer.top_k);
     const auto routing =
         ExpectedRouting::Create(layer.experts, layer.top_k, layers_.routing);
-    const auto even =
-        ExpectedRouting::Create(layer.experts, layer.top_k, Popularity::kEven);
-    if (!routing.ok() || !even.ok()) {
-      return LeaveOut(std::string(routing.status().message()));
-    }
-    for (size_t i = 0; i < tokens_.size(); ++i) {
-      const auto take = [&](const ExpectedRouting& routed) {
-        Take(specialisation, extents,
-             routed.Slots(tokens_[i], layer.local_experts));
-      };
-      take(*routing);
-      // A fit learns of tiles from such as experts fill in part, and such as
-      // they fill.
-      if (counts_ == TokenCounts::kProfiled && i % 2 == 1) take(*even);
+    if (!routing.ok()) return LeaveOut(std::string(routing.status().message()));
+    for (const int64_t tokens : tokens_) {
+      Take(specialisation, extents,
+           routing->Slots(tokens, layer.local_experts));
     }
   }
 

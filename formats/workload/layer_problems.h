@@ -42,8 +42,7 @@ struct LayerProblems {
 // (ServesType) have no problems.
 //
 //   linear     tokens of the ladder; lm_head at most kMostSequences of them
-//   moe        each token count, routed as the workload says (`routing`);
-//              profiled: every second one evenly, too
+//   moe        each token count, routed as the workload says (`routing`)
 //   attention  decode: batches of the ladder by four lengths of the cache
 //              (judged: three others); prefill: one prompt, four prompts, and
 //              one behind a cached prefix of three times its length; a window

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <set>
 #include <variant>
 
 #include "model/kernel/kernel_space.h"
@@ -28,6 +29,25 @@ ExpertsLaunch SglangRule(int64_t tokens, int64_t experts) {
   return {64, 64, 32, 8, 4, 3};
 }
 
+// A number of tokens in each step of the rules, and more experts than tokens.
+constexpr int64_t kRuleSteps[] = {1, 33, 65, 97, 129, 513, 1 << 20};
+constexpr int64_t kManyExperts = int64_t{1} << 40;
+
+// The launch in the order of the kernel's parameters, if it is in its space.
+std::optional<Configuration> InSpaceOf(
+    const KernelSpec& spec, const std::optional<ExpertsLaunch>& launch) {
+  if (!launch || spec.parameters.size() != launch->size()) return std::nullopt;
+  std::vector<int64_t> values(launch->size());
+  for (size_t i = 0; i < launch->size(); ++i) {
+    const int at = spec.ParameterIndex(std::string(kExpertsParameters[i]));
+    if (at < 0) return std::nullopt;
+    values[static_cast<size_t>(at)] = (*launch)[i];
+  }
+  const Configuration configuration(values);
+  if (!InSpace(spec, configuration)) return std::nullopt;
+  return configuration;
+}
+
 }  // namespace
 
 std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
@@ -42,28 +62,42 @@ std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
   const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
   if (moe == nullptr || problem.repeated.empty()) return {};
   const int64_t top_k =
-      moe->top_k < 0 ? 1 : problem.extents[static_cast<size_t>(moe->top_k)];
+      moe->top_k < 0 ? 1
+                     : std::max<int64_t>(
+                           problem.extents[static_cast<size_t>(moe->top_k)], 1);
   const int64_t slots = std::accumulate(problem.repeated.begin(),
                                         problem.repeated.end(), int64_t{0});
-  const int64_t tokens = (slots + top_k - 1) / std::max<int64_t>(top_k, 1);
   std::vector<EngineRival> rivals;
   for (const std::string& engine : moe->engines) {
-    const std::optional<ExpertsLaunch> launch = EngineRule(
-        engine, tokens, static_cast<int64_t>(problem.repeated.size()));
-    if (!launch || spec.parameters.size() != launch->size()) continue;
-    std::vector<int64_t> values(launch->size());
-    bool known = true;
-    for (size_t i = 0; i < launch->size(); ++i) {
-      const int at = spec.ParameterIndex(std::string(kExpertsParameters[i]));
-      known = known && at >= 0;
-      if (at >= 0) values[static_cast<size_t>(at)] = (*launch)[i];
-    }
-    const Configuration configuration(values);
-    if (known && InSpace(spec, configuration) &&
-        IsLegal(spec, configuration, problem))
-      rivals.push_back({engine, configuration});
+    const std::optional<Configuration> configuration = InSpaceOf(
+        spec, EngineRule(engine, (slots + top_k - 1) / top_k,
+                         static_cast<int64_t>(problem.repeated.size())));
+    if (configuration && IsLegal(spec, *configuration, problem))
+      rivals.push_back({engine, *configuration});
   }
   return rivals;
+}
+
+std::vector<Configuration> EngineConfigurations(const KernelSpec& spec) {
+  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
+  if (moe == nullptr) return {};
+  std::set<Configuration> all;
+  for (const std::string& engine : moe->engines) {
+    for (const int64_t tokens : kRuleSteps) {
+      for (const int64_t experts : {int64_t{1}, kManyExperts}) {
+        const std::optional<Configuration> configuration =
+            InSpaceOf(spec, EngineRule(engine, tokens, experts));
+        if (configuration) all.insert(*configuration);
+      }
+    }
+  }
+  return {all.begin(), all.end()};
+}
+
+Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem) {
+  const std::vector<EngineRival> rivals = EngineRivals(spec, problem);
+  return rivals.empty() ? spec.default_configuration
+                        : rivals.front().configuration;
 }
 
 }  // namespace wavetune

@@ -40,11 +40,19 @@ struct EngineRival {
   Configuration configuration;
 };
 
+// Returns all that the rules of the engines that launch `spec` answer, whatever
+// the problem, each once.
+std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
+
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
 // at `problem` by themselves, without those whose configuration has other
 // parameters than the kernel or is not in its space. Empty for other kernels.
 std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
                                       const ProblemView& problem);
+
+// Returns what is launched at `problem` where there is no table: the first of
+// EngineRivals, else the kernel's default.
+Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem);
 
 }  // namespace wavetune
 

@@ -74,5 +74,27 @@ TEST(EngineRuleTest, LeavesOutWhatTheKernelCannotLaunch) {
   EXPECT_THAT(EngineRivals(testing::GemmSpec(), {{64, 64, 64}}), IsEmpty());
 }
 
+TEST(EngineRuleTest, EveryStepOfARuleIsOneOfItsConfigurations) {
+  const KernelSpec spec = Moe({"vllm", "sglang"});
+  const std::vector<Configuration> all = EngineConfigurations(spec);
+  for (int64_t tokens = 1; tokens < 3000; tokens += 1 + tokens / 50) {
+    const std::vector<int64_t> slots = {2 * tokens, 0, 0, 0};
+    for (const EngineRival& rival :
+         EngineRivals(spec, {{0, 256, 256, 2}, slots})) {
+      EXPECT_THAT(all, ::testing::Contains(rival.configuration));
+    }
+  }
+  EXPECT_THAT(EngineConfigurations(testing::GemmSpec()), IsEmpty());
+}
+
+TEST(EngineRuleTest, WithoutATableTheFirstEnginesRuleIsLaunched) {
+  const std::vector<int64_t> slots = {60, 40, 0, 100};
+  KernelSpec spec = Moe({"vllm", "sglang"});
+  EXPECT_EQ(WithoutTable(spec, {{0, 256, 256, 2}, slots}),
+            (Configuration{4, 3, 64, 128, 64, 1}));
+  spec = testing::GemmSpec();
+  EXPECT_EQ(WithoutTable(spec, {{64, 64, 64}}), spec.default_configuration);
+}
+
 }  // namespace
 }  // namespace wavetune

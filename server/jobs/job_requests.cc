@@ -22,6 +22,18 @@ constexpr int32_t kDefaultSamplesPerCandidate = 32;
 constexpr double kMaxBudgetS = 1e6;
 constexpr auto kMaxPortfolioSize = static_cast<int32_t>(kMaxPortfolio);
 
+// What is declared is refined beside what the author names: it gets the time
+// that these get, and twice as much at most.
+constexpr double kMostDeclaredTime = 2;
+
+double BudgetFactor(const KernelSpec& spec,
+                    const std::vector<WeightedProblem>& declared) {
+  const size_t named = spec.representative_problems.size();
+  if (named == 0) return 1;
+  return 1 + std::min(kMostDeclaredTime, static_cast<double>(declared.size()) /
+                                             static_cast<double>(named));
+}
+
 std::string Uuids(const std::vector<DeviceFacts>& devices) {
   return absl::StrJoin(
       devices, ", ", [](std::string* out, const DeviceFacts& device) {
@@ -214,9 +226,6 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
   record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;
-  record.budget_s = request.budget_s > 0
-                        ? request.budget_s
-                        : services_.settings->default_budget_s.load();
   record.samples_per_candidate = request.samples_per_candidate > 0
                                      ? request.samples_per_candidate
                                      : kDefaultSamplesPerCandidate;
@@ -237,6 +246,11 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
       SharedProblems(services_.workload_problems(kernel->spec));
   record.workload_problem_count =
       static_cast<int32_t>(record.workload_problems.get().size());
+  record.budget_s =
+      request.budget_s > 0
+          ? request.budget_s
+          : services_.settings->default_budget_s.load() *
+                BudgetFactor(kernel->spec, record.workload_problems.get());
   record.even_if_busy =
       request.even_if_busy || services_.settings->even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),

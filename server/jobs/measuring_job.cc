@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "fit/samples/sample_selection.h"
 #include "model/kernel/device_implementation.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/held_out_best.h"
@@ -424,6 +425,10 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       kernel_->spec.default_configuration;
   if (request_.default_configuration || exhaustive())
     named.insert(default_configuration);
+  std::vector<EngineRival> rivals;
+  if (request_.default_configuration || exhaustive())
+    rivals = EngineRivals(kernel_->spec, problem.View());
+  for (const EngineRival& rival : rivals) named.insert(rival.configuration);
 
   AtProblem at;
   Measured& measured = at.measured;
@@ -466,6 +471,17 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   if (chosen) result.chosen = Find(measured, *chosen);
   if (request_.default_configuration || exhaustive()) {
     result.default_configuration = Find(measured, default_configuration);
+  }
+  for (const EngineRival& rival : rivals) {
+    const std::optional<MeasuredConfiguration> entry =
+        Find(measured, rival.configuration);
+    if (!entry) continue;
+    result.vendor_baselines.push_back(
+        {.library = absl::StrCat(rival.engine, "'s rule"),
+         .latency_us = entry->latency_us,
+         .relative_spread = entry->relative_spread,
+         .sm_clock_mhz = entry->sm_clock_mhz,
+         .throttled = entry->throttled});
   }
   if (exhaustive()) {
     for (const MeasuredConfiguration& entry : result.all) {

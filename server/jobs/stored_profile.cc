@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/board_ratio.h"
 
@@ -104,12 +105,12 @@ VerificationPlan PlanStoredVerification(const ProfileInput& input,
     if (sample.suspect || !(sample.latency_us > 0)) continue;
     by_problem[sample.problem][sample.configuration] = &sample;
   }
-  const Configuration& default_configuration =
-      input.spec->default_configuration;
   VerificationPlan plan;
   measured->clear();
   for (const auto& [problem, latest] : by_problem) {
     VerificationPlan::Point point{.problem = problem};
+    const Configuration default_configuration =
+        WithoutTable(input.spec->Of(problem.specialisation), problem.View());
     point.chosen = ChosenAt(table, problem);
     point.has_default =
         !IsExcluded(input, default_configuration, problem.specialisation);

@@ -384,6 +384,13 @@ def test_the_engines_rule_stays_where_the_table_cannot_predict_it(exporter, monk
     assert f"at {MOST} of {MOST} token counts the table has no prediction" in exporter.said
 
 
+def test_a_table_that_dropped_sglangs_rules_decides_in_their_place(exporter, monkeypatch):
+    monkeypatch.setattr(wavetune, "engine_rule", wavetune._native.engine_rule)
+    assert exporter.export("sglang") == 0, exporter.said
+    assert f"the engine's own at 0 of {MOST} token counts" in exporter.printed
+    assert "no prediction" not in exporter.said
+
+
 def test_what_the_engine_ships_stays_where_no_gain_over_it_is_sure(exporter, tuner):
     entries = {"triton_version": "3.6.0", "1": SLOW, "512": {**FAST, "SPLIT_K": 1}, "2048": FAST}
     assert exporter.export("vllm", *ship(exporter, "vllm", {VLLM_NAME: entries}), "--json") == 0, exporter.said

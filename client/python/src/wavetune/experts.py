@@ -80,7 +80,13 @@ class ExpertTuner:
         """Returns what a layer launches for the slots of its local experts: what the table decides, or `own` where that
         is not shown to be slower. apart: the launches agree on the row tile alone, else on everything."""
         floor = None if own is None else own.predictable()
-        if own is not None and (floor is None or _key(floor) not in self._predicted):
+        if floor is not None and _key(floor) not in self._predicted:
+            # SGLang's two configurations are hardly ever the best: a table that has dropped them beats them.
+            if floor != wavetune.engine_rule("sglang", -(-sum(slots) // layer.top_k), len(slots)):
+                floor = None
+            else:
+                own = floor = None
+        if own is not None and floor is None:
             return Choice(own.gate_up, own.down, (), True)
         asked = problems(self.names, layer, slots)
         both = self.tuner.resolve_together(asked, incumbent=floor)
