@@ -158,7 +158,7 @@ KernelSpec EngineSpec() {
       parameter("BLOCK_SIZE_K", ParameterRole::kMacro, {64, 128}),
       parameter("num_stages", ParameterRole::kMicro, {3, 4}),
       parameter("num_warps", ParameterRole::kMicro, {4, 8}),
-      parameter("GROUP_SIZE_M", ParameterRole::kMicro, {1})};
+      parameter("GROUP_SIZE_M", ParameterRole::kMicro, {1, 16})};
   spec.constraints.clear();
   spec.problem_predicates.clear();
   spec.default_configuration = {64, 64, 64, 3, 4, 1};
@@ -168,7 +168,7 @@ KernelSpec EngineSpec() {
 TEST(JointChoicesTest, WhatAnEngineLaunchesByItselfIsOnOffer) {
   const SyntheticDevice device(EngineSpec(), {});
   const std::vector<Configuration> rules = EngineConfigurations(device.spec());
-  ASSERT_EQ(rules.size(), 6u);  // Not vLLM's groups of 16, not SGLang's two.
+  ASSERT_EQ(rules.size(), 8u);  // All of vLLM's, and not SGLang's two.
   ProfileInput input = Profile(device, device.Input());
   input.options.portfolio_size = 2;
   const Table table = FitTable(input).value().table;
