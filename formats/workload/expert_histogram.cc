@@ -67,8 +67,11 @@ absl::StatusOr<int64_t> CountOf(double value, absl::string_view shown) {
 absl::StatusOr<int64_t> CountOf(const Json& value) {
   // Infinities are none in JSON; what is no number is shown, and refused.
   const double number = value.is_number() ? value.get<double>() : -1;
-  return CountOf(number,
-                 value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  // Not in full: lists may lie in lists without end.
+  return CountOf(
+      number, value.is_structured()
+                  ? std::string("a list or an object")
+                  : value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 bool IsListOf(const Json& value, bool (*is)(const Json&)) {

@@ -2,7 +2,7 @@
 // kernel with where it has no file for the layer. What a table decides has to
 // be faster than that.
 //
-//   EngineRule("vllm", tokens, /*top_k=*/8, /*experts=*/128)
+//   EngineRule("vllm", tokens, /*experts=*/128)
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_ENGINE_RULE_H_
@@ -47,6 +47,8 @@ std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
 // at `problem` by themselves, without those whose configuration has other
 // parameters than the kernel or is not in its space. Empty for other kernels.
+// Tokens are the problem's slots by top_k: where experts are spread over
+// devices the engine counts the tokens of all, which a problem does not say.
 std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
                                       const ProblemView& problem);
 

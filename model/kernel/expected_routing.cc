@@ -50,12 +50,14 @@ int64_t SpreadStep(int64_t count) {
 }
 
 absl::Status CheckCounts(int64_t experts, int64_t top_k) {
-  if (1 <= top_k && top_k <= experts && experts <= ExpectedRouting::kMaxExperts)
+  if (1 <= top_k && top_k <= std::min(experts, ExpectedRouting::kMaxTopK) &&
+      experts <= ExpectedRouting::kMaxExperts)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("a token takes ", top_k, " of ", experts,
-                   " experts: give 1 to all of them, and at most ",
-                   ExpectedRouting::kMaxExperts, " experts"));
+                   " experts: give 1 to all of them, of at most ",
+                   ExpectedRouting::kMaxExperts, " experts at most ",
+                   ExpectedRouting::kMaxTopK));
 }
 
 std::vector<int64_t> EvenSlots(int64_t slots, int64_t experts) {

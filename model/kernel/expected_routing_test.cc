@@ -140,7 +140,8 @@ TEST(ExpectedRoutingTest, RefusesWhatIsNoRouting) {
   refused(ExpectedRouting::Create(8, 9), "takes 9 of 8 experts");
   refused(ExpectedRouting::Create(8, 0), "takes 0 of 8");
   refused(ExpectedRouting::Create(0, 0), "takes 0 of 0");
-  refused(ExpectedRouting::Create(1 << 20, 1), "at most 65536 experts");
+  refused(ExpectedRouting::Create(1 << 20, 1), "of at most 65536 experts");
+  refused(ExpectedRouting::Create(1024, 65), "experts at most 64");
   refused(ExpectedRouting::FromHistogram({}, 1), "takes 1 of 0");
   const int64_t zeros[] = {0, 0, 0};
   refused(ExpectedRouting::FromHistogram(zeros, 1), "zeros alone");

@@ -45,11 +45,14 @@ struct ExpertPopularity {
 class ExpectedRouting {
  public:
   static constexpr int64_t kMaxExperts = 65536;
+  static constexpr int64_t kMaxTopK = 64;  // So that drawing stays quick.
   static constexpr int64_t kMaxTokens = int64_t{1} << 40;
 
   // `experts` of the whole model, of which a token takes `top_k`. Errors:
-  // INVALID_ARGUMENT for 1 <= top_k <= experts <= kMaxExperts not being so.
-  // Cost: some 4,096 * top_k steps; tens to hundreds of microseconds.
+  // INVALID_ARGUMENT for 1 <= top_k <= experts not being so, and beyond
+  // kMaxExperts and kMaxTopK.
+  // Cost: some 4,096 * top_k steps; tens of microseconds to tens
+  // of milliseconds.
   static absl::StatusOr<ExpectedRouting> Create(
       int64_t experts, int64_t top_k,
       Popularity popularity = Popularity::kDrawn);

@@ -476,6 +476,7 @@ def test_with_a_down_file_products_part_only_where_the_table_decides(exporter, t
         ({VLLM_NAME: {"many": FAST}}, "is no file of configurations"),
         ({VLLM_NAME: {"1": {"BLOCK_SIZE_N": 1}}}, "is no file of configurations"),
         ({VLLM_NAME: {}}, "is no file of configurations"),
+        ({VLLM_NAME: "[" * 100_000}, "is no file of configurations"),
         (
             {VLLM_NAME.replace("H200", device): {"1": FAST} for device in ("H100_80GB_HBM3", "B200")},
             "has this layer for NVIDIA_B200, NVIDIA_H100_80GB_HBM3, not for this device",

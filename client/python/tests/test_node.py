@@ -171,7 +171,8 @@ def test_a_client_declares_the_model_that_it_serves(daemon_only):
     assert client.add_workload("llama", config | {"hidden_size": scalar}, tensor_parallel=2, max_tokens=4096).unchanged
     limits = config | {"time_step_limit": [0.0, float("inf")], "dtype": object()}
     assert not client.add_workload("limits", limits).unchanged
-    assert daemon_only.cli("workload", "list")["workloads"][0]["max_tokens"] == 4096
+    listed = {each["name"]: each["max_tokens"] for each in daemon_only.cli("workload", "list")["workloads"]}
+    assert listed == {"limits": 16384, "llama": 4096}
     config |= {"num_experts": 2, "num_experts_per_tok": 1}
     client.add_workload("llama", config, routing=[[3, 1], [0, 4]])
     assert daemon_only.cli("workload", "list")["workloads"][0]["routing"] == {"popularity": "RECORDED", "counts": [7, 1]}

@@ -37,7 +37,7 @@ def test_a_thousand_million_tokens_are_counted():
 
 
 def test_shares_are_no_counts():
-    with pytest.raises(TypeError):
+    with pytest.raises(wavetune.InvalidArgumentError, match="a count of 0.5"):
         wavetune.ExpectedRouting(2, 1, [0.5, 0.5])
 
 

@@ -162,11 +162,13 @@ def _numbers(version: str) -> list[int]:
 def _read(path: Path) -> Entries:
     try:
         read = json.loads(path.read_bytes())
+        if not isinstance(read, dict):
+            raise ValueError("no object")
         read.pop("triton_version", None)
         entries = {int(count): dict(entry) for count, entry in read.items()}
         if not entries or any(type(entry["BLOCK_SIZE_M"]) is not int for entry in entries.values()):
             raise ValueError("no entries, or one without a row tile")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InvalidArgumentError(
             f"{path} is no file of configurations ({error!r}): install the engine anew, or name another --engine-configs"
         ) from error

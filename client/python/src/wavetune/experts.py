@@ -44,6 +44,7 @@ class Own(NamedTuple):
 
     gate_up: Config
     down: Config
+    sglangs_rule: bool = False  # One of SGLang's two, which are hardly ever the best.
 
     def predictable(self) -> Optional[dict[str, int]]:
         """Returns the one configuration in the table's words; None where it is two, or has what no table knows."""
@@ -80,14 +81,10 @@ class ExpertTuner:
         """Returns what a layer launches for the slots of its local experts: what the table decides, or `own` where that
         is not shown to be slower. apart: the launches agree on the row tile alone, else on everything."""
         floor = None if own is None else own.predictable()
-        if floor is not None and _key(floor) not in self._predicted:
-            # SGLang's two configurations are hardly ever the best: a table that has dropped them beats them.
-            if floor != wavetune.engine_rule("sglang", -(-sum(slots) // layer.top_k), len(slots)):
-                floor = None
-            else:
-                own = floor = None
-        if own is not None and floor is None:
-            return Choice(own.gate_up, own.down, (), True)
+        if own is not None and (floor is None or _key(floor) not in self._predicted):
+            if not own.sglangs_rule:
+                return Choice(own.gate_up, own.down, (), True)
+            floor = None  # A table that has dropped it beats it.
         asked = problems(self.names, layer, slots)
         both = self.tuner.resolve_together(asked, incumbent=floor)
         if own is not None and (both[0].source is wavetune.Source.DEFAULT or both[0].configuration == floor):

@@ -400,11 +400,12 @@ class _EngineExport:
             if shipped is not None:
                 return shipped.at, shipped.down is not None
         if key.dtype:  # Rules are known for bf16 and fp16.
+            _say(f"no rule of {self.engine} for {key.dtype} is known here: nothing is compared with what it would launch")
             return lambda tokens: None, False
 
         def rule(tokens: int) -> Own:
             config = wavetune.engine_rule(self.engine, tokens, layer.local_experts)
-            return Own(config, config)
+            return Own(config, config, sglangs_rule=self.engine == "sglang")
 
         return rule, False
 
@@ -808,6 +809,13 @@ def _tokens(text: str) -> int:
     return number
 
 
+def _whole_number(text: str) -> int:
+    number = int(text)
+    if not 1 <= number < 2**31:
+        raise argparse.ArgumentTypeError(f"{number} is not in [1, {2**31 - 1}]")
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="wavetune export",
@@ -838,12 +846,12 @@ def _parser() -> argparse.ArgumentParser:
 
     add = parser.add_argument_group("which layers").add_argument
     add("--config", help="the model's config.json (Hugging Face), or the folder that holds it")
-    add("--experts", type=int, default=0, help="instead of --config: routed experts of a layer")
-    add("--top-k", type=int, default=0, help="experts of a token")
-    add("--hidden", type=int, default=0, help="width of the model")
-    add("--intermediate", type=int, default=0, help="width of an expert")
-    add("--tp", type=int, default=1, help="devices that share an expert")
-    add("--ep", type=int, default=1, help="devices that the experts are spread over")
+    add("--experts", type=_whole_number, default=0, help="instead of --config: routed experts of a layer")
+    add("--top-k", type=_whole_number, default=0, help="experts of a token")
+    add("--hidden", type=_whole_number, default=0, help="width of the model")
+    add("--intermediate", type=_whole_number, default=0, help="width of an expert")
+    add("--tp", type=_whole_number, default=1, help="devices that share an expert")
+    add("--ep", type=_whole_number, default=1, help="devices that the experts are spread over")
     add("--routing", default="drawn", help="how tokens are spread over experts: drawn (from a log-normal popularity; the "
         "default), even, or a file of recorded counts")  # fmt: skip
     add("--max-tokens", type=_tokens, default=16384, help="most tokens that enter a layer; default: 16384")

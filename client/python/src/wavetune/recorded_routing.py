@@ -44,7 +44,10 @@ def by_rank(counts: Any) -> list[int]:
 
 
 def _count(value: Any) -> int:
-    count = operator.index(value)
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentError(f"the histogram has a count of {value!r}: counts are whole numbers") from None
     if not 0 <= count <= _MOST_COUNT:
         raise InvalidArgumentError(
             f"the histogram has a count of {count}: counts are whole numbers from 0 to 2^53, also once they are added up"
