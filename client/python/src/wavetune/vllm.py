@@ -378,9 +378,10 @@ class _Hook(importlib.abc.MetaPathFinder):
     """The engine's function, replaced in the modules that launch the table's kernel: now, or once they are imported."""
 
     def __init__(self, decider: _Decider, any_version: bool) -> None:
+        if not any_version:
+            _check_version()  # Now, as the module may have another name there and never come.
         self.usable = True
         self._decider = decider
-        self._any_version = any_version
         self._original: Optional[Callable[..., Config]] = None
         self._replacement: Optional[Callable[..., Config]] = None
         if _MODULE in sys.modules:
@@ -417,8 +418,6 @@ class _Hook(importlib.abc.MetaPathFinder):
             self.usable = True
 
     def _replace(self, module: Any) -> None:
-        if not self._any_version:
-            _check_version()
         original = getattr(module, _FUNCTION, None)
         if not callable(original):
             raise _CannotInstall(f"this version of vLLM has no {_FUNCTION} in {_MODULE}")
