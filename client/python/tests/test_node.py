@@ -175,7 +175,8 @@ def test_a_client_declares_the_model_that_it_serves(daemon_only):
     assert listed == {"limits": 16384, "llama": 4096}
     config |= {"num_experts": 2, "num_experts_per_tok": 1}
     client.add_workload("llama", config, routing=[[3, 1], [0, 4]])
-    assert daemon_only.cli("workload", "list")["workloads"][0]["routing"] == {"popularity": "RECORDED", "counts": [7, 1]}
+    routings = {each["name"]: each["routing"] for each in daemon_only.cli("workload", "list")["workloads"]}
+    assert routings["llama"] == {"popularity": "RECORDED", "counts": [7, 1]}
     with pytest.raises(wavetune.InvalidArgumentError, match="counts of 3 experts, the layer has 2"):
         client.add_workload("llama", config, routing=[1, 2, 3])
     with pytest.raises(wavetune.InvalidArgumentError, match="4, which --tp 3 does not divide"):

@@ -229,7 +229,7 @@ def test_where_nothing_tells_what_compiles_the_table_decides(engine, client, tun
 def test_a_layer_that_the_table_cannot_decide_is_left_to_the_engine_with_one_warning(engine, client, warnings):
     assert wavetune.vllm.install(client)
     for _ in range(3):
-        assert engine.choose(700, top_k=65) == DEFAULT
+        assert engine.choose(700, hidden=1 << 31) == DEFAULT
     assert len(warnings()) == 1
     assert "EXTENT_OUT_OF_RANGE" in warnings()[0]
 

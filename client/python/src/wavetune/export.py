@@ -811,8 +811,8 @@ def _tokens(text: str) -> int:
 
 def _whole_number(text: str) -> int:
     number = int(text)
-    if not 1 <= number < 2**31:
-        raise argparse.ArgumentTypeError(f"{number} is not in [1, {2**31 - 1}]")
+    if not 1 <= number <= 2**32:
+        raise argparse.ArgumentTypeError(f"{number} is not in [1, {2**32}]")
     return number
 
 
