@@ -18,7 +18,7 @@ _FOLDERS = {
     "vllm": ["model_executor/layers/fused_moe/configs"],
     "sglang": ["srt/layers/moe/moe_runner/triton_utils/configs", "srt/layers/moe/fused_moe_triton/configs"],
 }
-# Versions that were tried, and all between them.
+# Versions that were tried, and all between them. Others may launch another kernel where they ask in the same words.
 _TRIED = {"vllm": ("0.11", "0.33"), "sglang": ("0.5", "0.5")}
 
 Entries = Mapping[int, Mapping[str, Any]]
@@ -143,7 +143,7 @@ def installed_folder(engine: str) -> Optional[EngineFolder]:
 
 
 def untried_version(engine: str) -> Optional[str]:
-    """Returns what is to be known of an engine that is installed in a version that was not tried; None: nothing."""
+    """Returns the version of an engine that is installed and was not tried, and which were; None: nothing to say."""
     try:
         version = importlib.metadata.version(engine)
     except importlib.metadata.PackageNotFoundError:  # None, or one that stands where it was built.
@@ -152,7 +152,7 @@ def untried_version(engine: str) -> Optional[str]:
     numbers = re.match(r"(\d+)\.(\d+)", version)
     if numbers is None or _numbers(oldest) <= _numbers(numbers[0]) <= _numbers(newest):
         return None
-    return f"{engine} {version} was not tried ({oldest} to {newest} were)"
+    return f"{version} was not tried ({oldest} to {newest} were)"
 
 
 def _numbers(version: str) -> list[int]:

@@ -380,7 +380,7 @@ class _EngineExport:
             )
         elif (untried := engine_files.untried_version(self.engine)) is not None:
             _say(
-                f"{untried}: it may read other files, or launch other configurations by itself, than those that "
+                f"{self.engine} {untried}: it may read other files, or launch other configurations by itself, than those that "
                 "decisions are compared with. Look for a newer wavetune"
             )
         return folder

@@ -26,17 +26,15 @@ import contextlib
 import contextvars
 import functools
 import importlib.abc
-import importlib.metadata
 import inspect
 import logging
 import os
-import re
 import sys
 import threading
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import wavetune
-from wavetune import experts
+from wavetune import engine_files, experts
 from wavetune.experts import ExpertTuner, Own
 from wavetune.records import ExpertLayer
 from wavetune.triton_arguments import difference
@@ -53,8 +51,6 @@ _ARGUMENTS = ("w1_shape", "w2_shape", "top_k", "dtype", "M")
 _KERNEL = "triton_fused_moe"
 _ANY_TRITON = "WAVETUNE_VLLM_ANY_TRITON"
 _ANY_VERSION = "WAVETUNE_VLLM_ANY_VERSION"
-# Tried: 0.11.2, 0.33.0. Others may launch another kernel where they ask in the same words.
-_OLDEST, _NEWEST = (0, 11), (0, 33)
 _DIMENSIONS = ("tokens", "n", "k", "top_k")
 # Decisions that are remembered; beyond, all are made again.
 _MOST_REMEMBERED = 65536
@@ -441,17 +437,12 @@ class _Hook(importlib.abc.MetaPathFinder):
 
 
 def _check_version() -> None:
-    try:
-        version = importlib.metadata.version("vllm")
-    except importlib.metadata.PackageNotFoundError:  # Built where it stands: what it has is looked at.
-        return
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    if numbers is None or _OLDEST <= (int(numbers[1]), int(numbers[2])) <= _NEWEST:
-        return
-    raise _CannotInstall(
-        f"vLLM {version} was not tried (0.11 to 0.33 were): look for a newer wavetune, use files (wavetune export), or "
-        f"set {_ANY_VERSION}=1 to let the table decide all the same"
-    )
+    untried = engine_files.untried_version("vllm")
+    if untried is not None:
+        raise _CannotInstall(
+            f"vLLM {untried}: look for a newer wavetune, use files (wavetune export), or set {_ANY_VERSION}=1 to let the "
+            "table decide all the same"
+        )
 
 
 def _modules_of_vllm() -> List[Any]:
