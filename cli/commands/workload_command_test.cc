@@ -306,7 +306,7 @@ TEST_F(WorkloadCommandTest, BenchMeasuresItAtCountsThatProfilesNeverMeasure) {
       tokens.push_back(problem.extents(0).values(0));
     }
   }
-  EXPECT_THAT(tokens, ElementsAre(4, 6, 9, 14, 21, 31, 47));
+  EXPECT_THAT(tokens, ElementsAre(5, 7, 10, 14, 20, 28, 40, 56));
 }
 
 TEST_F(WorkloadCommandTest, BenchTakesShapesOrAWorkload) {

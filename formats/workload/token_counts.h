@@ -1,7 +1,9 @@
 // Token counts at which a workload's layers are profiled and judged.
 //
 // Why two ladders: quality is judged on problems that nobody fitted. The two
-// have no count in common, whatever the largest is.
+// have no count in common, whatever the largest is. Why powers of two: engines
+// capture graphs and choose configurations at them, so a table is profiled and
+// verified there and between them.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FORMATS_WORKLOAD_TOKEN_COUNTS_H_
@@ -13,8 +15,8 @@
 namespace wavetune {
 
 enum class TokenCounts {
-  kProfiled,  // 1, 2, 3, 5, 8, 11, 17, 26, ...: each half as large again.
-  kJudged,    // 4, 6, 9, 14, 21, 31, ...: between them.
+  kProfiled,  // 1, 2, 3, 4, 6, 8, 12, ...: powers of two, and half of the way.
+  kJudged,    // 5, 7, 10, 14, 20, ...: half of the way between these.
 };
 
 // Returns the counts of a ladder up to `most`, rising; the profiled ones end

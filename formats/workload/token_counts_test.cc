@@ -12,13 +12,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(TokenLadderTest, CountsGrowByHalf) {
-  EXPECT_THAT(
-      TokenLadder(TokenCounts::kProfiled, 300),
-      ElementsAre(1, 2, 3, 5, 8, 11, 17, 26, 38, 58, 86, 130, 195, 292, 300));
+TEST(TokenLadderTest, CountsArePowersOfTwoAndBetweenThem) {
+  EXPECT_THAT(TokenLadder(TokenCounts::kProfiled, 300),
+              ElementsAre(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128,
+                          192, 256, 300));
   EXPECT_THAT(TokenLadder(TokenCounts::kJudged, 300),
-              ElementsAre(4, 6, 9, 14, 21, 31, 47, 71, 106, 159, 238));
+              ElementsAre(5, 7, 10, 14, 20, 28, 40, 56, 80, 112, 160, 224));
   EXPECT_THAT(TokenLadder(TokenCounts::kProfiled, 1), ElementsAre(1));
+  EXPECT_THAT(TokenLadder(TokenCounts::kProfiled, 7),
+              ElementsAre(1, 2, 3, 4, 6));
   EXPECT_THAT(TokenLadder(TokenCounts::kJudged, 1), IsEmpty());
 }
 
