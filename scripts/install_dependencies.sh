@@ -15,7 +15,6 @@ build_packages=(
   protobuf-compiler libprotobuf-dev protobuf-compiler-grpc libgrpc++-dev
   librocksdb-dev
   prometheus-cpp-dev
-  golang-etcd-server-dev  # etcd's protos, which its stubs are generated from
   libnghttp2-dev  # header blocks of the daemon's peers
   libsystemd-dev  # daemon and agent tell systemd that they live
   libcli11-dev nlohmann-json3-dev

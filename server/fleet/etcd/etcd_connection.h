@@ -39,9 +39,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "etcd/etcdserver/etcdserverpb/rpc.pb.h"
 #include "formats/status.h"
 #include "google/protobuf/descriptor.h"
+#include "server/fleet/etcd/etcd.pb.h"
 #include "server/fleet/etcd/etcd_options.h"
 
 namespace wavetune {

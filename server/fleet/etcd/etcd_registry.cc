@@ -26,7 +26,7 @@ constexpr size_t kMostReadBytes = size_t{256} << 20;
 // A key, and what etcd says of it.
 constexpr size_t kEntryBytes = 64;
 
-FleetEntry ToEntry(mvccpb::KeyValue&& kv, absl::string_view root) {
+FleetEntry ToEntry(etcdserverpb::KeyValue&& kv, absl::string_view root) {
   return {.key = std::string(absl::StripPrefix(kv.key(), root)),
           .value = std::move(*kv.mutable_value()),
           .revision = kv.mod_revision(),
@@ -122,7 +122,7 @@ absl::StatusOr<int64_t> EtcdRegistry::Read(absl::string_view prefix,
     const bool cut = request.keys_only();
     size_t bytes = 0;
     bool advances = false;
-    for (mvccpb::KeyValue& kv : *page.mutable_kvs()) {
+    for (etcdserverpb::KeyValue& kv : *page.mutable_kvs()) {
       bytes += kv.ByteSizeLong() + kEntryBytes;
       if (kv.key() < request.key()) continue;
       advances = true;

@@ -3,9 +3,6 @@
 //   ASSIGN_OR_RETURN(auto options, ParseEtcdUrl("etcd://10.0.0.1:2379"));
 //   ASSIGN_OR_RETURN(auto registry, EtcdRegistry::Create(options));
 //
-// Stubs are generated from etcd's own protos
-// (server/fleet/etcd/CMakeLists.txt).
-//
 // Thread safety: thread-safe. Has a thread of watches, and one of the session
 // from the first call on that needs one: a write that is of the session before
 // etcd has granted it is FAILED_PRECONDITION.

@@ -1,6 +1,9 @@
 #include "server/fleet/etcd/etcd_registry.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/support/method_handler.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,7 +23,6 @@
 #include <utility>
 #include <vector>
 
-#include "etcd/etcdserver/etcdserverpb/rpc.grpc.pb.h"
 #include "server/fleet/etcd/test_etcd.h"
 #include "server/fleet/fleet_registry_contract_test.h"
 #include "tests/lib/freezing_relay.h"
@@ -70,8 +72,7 @@ class OtherServer {
 };
 
 // An etcd in this process that says what a test wants.
-class OddEtcd : public etcdserverpb::KV::Service,
-                public etcdserverpb::Watch::Service {
+class OddEtcd : private grpc::Service {
  public:
   using Ranges = std::function<etcdserverpb::RangeResponse(
       const etcdserverpb::RangeRequest&)>;
@@ -85,11 +86,29 @@ class OddEtcd : public etcdserverpb::KV::Service,
                            return std::vector<etcdserverpb::WatchResponse>();
                          })
       : ranges_(std::move(ranges)), watches_(std::move(watches)) {
+    using grpc::internal::BidiStreamingHandler;
+    using grpc::internal::RpcMethod;
+    using grpc::internal::RpcMethodHandler;
+    using grpc::internal::RpcServiceMethod;
+    AddMethod(new RpcServiceMethod(
+        "/etcdserverpb.KV/Range", RpcMethod::NORMAL_RPC,
+        new RpcMethodHandler<OddEtcd, etcdserverpb::RangeRequest,
+                             etcdserverpb::RangeResponse>(
+            [](OddEtcd* self, grpc::ServerContext*, const auto* request,
+               auto* response) { return self->Range(*request, response); },
+            this)));
+    AddMethod(new RpcServiceMethod(
+        "/etcdserverpb.Watch/Watch", RpcMethod::BIDI_STREAMING,
+        new BidiStreamingHandler<OddEtcd, etcdserverpb::WatchRequest,
+                                 etcdserverpb::WatchResponse>(
+            [](OddEtcd* self, grpc::ServerContext*, auto* stream) {
+              return self->Watch(stream);
+            },
+            this)));
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
                              &port_);
-    builder.RegisterService(static_cast<etcdserverpb::KV::Service*>(this));
-    builder.RegisterService(static_cast<etcdserverpb::Watch::Service*>(this));
+    builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
   ~OddEtcd() override { server_->Shutdown(std::chrono::system_clock::now()); }
@@ -99,17 +118,16 @@ class OddEtcd : public etcdserverpb::KV::Service,
   }
   int listings() const { return listings_; }
 
-  grpc::Status Range(grpc::ServerContext*,
-                     const etcdserverpb::RangeRequest* request,
-                     etcdserverpb::RangeResponse* response) override {
-    if (!request->range_end().empty()) ++listings_;
-    *response = ranges_(*request);
+ private:
+  grpc::Status Range(const etcdserverpb::RangeRequest& request,
+                     etcdserverpb::RangeResponse* response) {
+    if (!request.range_end().empty()) ++listings_;
+    *response = ranges_(request);
     return grpc::Status::OK;
   }
   grpc::Status Watch(
-      grpc::ServerContext*,
       grpc::ServerReaderWriter<etcdserverpb::WatchResponse,
-                               etcdserverpb::WatchRequest>* stream) override {
+                               etcdserverpb::WatchRequest>* stream) {
     etcdserverpb::WatchRequest request;
     while (stream->Read(&request)) {
       for (const auto& response : watches_(request.create_request().key()))
@@ -118,7 +136,6 @@ class OddEtcd : public etcdserverpb::KV::Service,
     return grpc::Status::OK;
   }
 
- private:
   const Ranges ranges_;
   const Watches watches_;
   std::atomic<int> listings_ = 0;
@@ -139,7 +156,7 @@ etcdserverpb::WatchResponse WatchAnswer(int64_t id, bool created,
   response.set_created(created);
   response.mutable_header()->set_revision(6);
   if (key.empty()) return response;
-  mvccpb::KeyValue& kv = *response.add_events()->mutable_kv();
+  etcdserverpb::KeyValue& kv = *response.add_events()->mutable_kv();
   kv.set_key(key);
   kv.set_value("x");
   kv.set_mod_revision(6);
@@ -338,7 +355,7 @@ TEST_F(EtcdRegistryTest, KeysThatWereNotAskedForAreDropped) {
     etcdserverpb::RangeResponse response = Nothing(request);
     for (const char* const key : {"/wavetune/heads/a", "", "x", "/wavetune/",
                                   "/wavetune/orders/b", "heads/c"}) {
-      mvccpb::KeyValue& kv = *response.add_kvs();
+      etcdserverpb::KeyValue& kv = *response.add_kvs();
       kv.set_key(key);
       kv.set_mod_revision(-5);
     }
@@ -358,7 +375,7 @@ TEST_F(EtcdRegistryTest, AListingEndsWhateverEtcdSays) {
       etcdserverpb::RangeResponse response = Nothing(request);
       response.set_more(true);
       if (bytes > 0) {
-        mvccpb::KeyValue& kv = *response.add_kvs();
+        etcdserverpb::KeyValue& kv = *response.add_kvs();
         kv.set_key("/wavetune/heads/a");
         kv.set_value(std::string(bytes, 'x'));
       }

@@ -206,15 +206,15 @@ absl::Status EtcdWatches::Take(etcdserverpb::WatchResponse& response,
   if (response.events().empty() && !response.created()) return absl::OkStatus();
   // Without entries it says that an outage is over.
   FleetNews news{.revision = response.header().revision()};
-  for (mvccpb::Event& event : *response.mutable_events()) {
-    mvccpb::KeyValue& kv = *event.mutable_kv();
+  for (etcdserverpb::Event& event : *response.mutable_events()) {
+    etcdserverpb::KeyValue& kv = *event.mutable_kv();
     subscription.next_revision = kv.mod_revision() + 1;
     FleetNews::Entry one{
         .entry = {.key = std::string(absl::StripPrefix(kv.key(), root_)),
                   .value = std::move(*kv.mutable_value()),
                   .revision = kv.mod_revision(),
                   .of_session = kv.lease() != 0},
-        .deleted = event.type() == mvccpb::Event::DELETE};
+        .deleted = event.type() == etcdserverpb::Event::DELETE};
     if (!kv.key().starts_with(root_) ||
         !subscription.budget.IsOurs(one.entry.key))
       continue;
