@@ -4,6 +4,8 @@
 check_format() {
   need_command clang-format
   tracked_files '*.h' '*.cc' '*.c' '*.cpp' | xargs -r -n 50 -P "${jobs}" clang-format --dry-run -Werror
+  need_command python3
+  python3 -B scripts/prose.py
 }
 
 # Configures build/dev and generates what sources include.

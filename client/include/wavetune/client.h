@@ -49,8 +49,8 @@ class Client {
  public:
   // Never fails for a daemon that is down, hangs or is slow. Errors:
   // INVALID_ARGUMENT for an endpoint, timeout, mode, table file or pin that
-  // makes no sense; says whether it is an option or an environment variable,
-  // and what is legal. NOT_FOUND for a pinned set's digest that nobody knows.
+  // makes no sense; names the option or environment variable, and the legal
+  // values. NOT_FOUND for a pinned set's digest that nobody knows.
   // Cost: no RPC, but for a set pinned by its digest that is not cached.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(
       const ClientOptions& options);
@@ -67,29 +67,29 @@ class Client {
   // pinned set come from wherever their digest is found.
   //
   // Errors: FAILED_PRECONDITION when the choice is ambiguous (lists the
-  //         choices), when there is no table and the node's devices differ in
-  //         their default, or when the pinned set has no table of the kernel;
+  //         choices), the pinned set has no table of the kernel, or without
+  //         a table the node's devices differ in their default.
   //         NOT_FOUND for an unknown kernel, device or specialisation (lists
-  //         the known ones); UNAVAILABLE when the daemon is down and nothing
-  //         local knows the kernel (says what was tried); DATA_LOSS for a
+  //         the known ones). UNAVAILABLE when the daemon is down and nothing
+  //         local knows the kernel (names the sources tried). DATA_LOSS for a
   //         damaged table.
   // Cost:   up to three RPCs.
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
 
   // Returns the arguments that a kernel is launched with where it is measured,
-  // in order: as the node's daemon has its manifest, or else the folder that a
-  // table file lies in, KERNEL/tables/. `kernel` may also be the kernel's
-  // folder. What launches another function with the kernel's decisions compares
-  // its own with them.
+  // in order. They are in the manifest that the node's daemon has, or else in
+  // the folder of a table file, KERNEL/tables/. `kernel` may also be the
+  // kernel's folder. Code that launches another function with the kernel's
+  // decisions compares its arguments with these.
   // Errors: NOT_FOUND where nobody says; UNAVAILABLE; INVALID_ARGUMENT for a
   // manifest that is not valid. Cost: an RPC.
   absl::StatusOr<std::vector<KernelArgument>> GetArguments(
       const std::string& kernel) const;
 
-  // For what is built from this tree: the manifest that GetArguments reads
-  // (model/kernel/kernel_spec.h), and the table that a tuner with these options
-  // would begin with, with what its server says of it
+  // For code built from this tree. The manifest that GetArguments reads
+  // (model/kernel/kernel_spec.h). The table that a tuner with these options
+  // would begin with, and its server's word on its standing
   // (client/src/table_slot.h). Errors: as GetArguments; as GetTuner, but
   // NOT_FOUND or UNAVAILABLE where there is no table, FAILED_PRECONDITION for
   // one that was withdrawn, DATA_LOSS for one that the manifest does not allow.
@@ -121,7 +121,7 @@ class Client {
   // Fetches a set by its digest, and its tables, from the cache or any of the
   // daemons. Stages all of them at the tuners in use but pinned ones, or none.
   // Errors: NOT_FOUND where nobody knows the set or a table (says who was
-  // asked); FAILED_PRECONDITION where a tuner refuses its table (other silicon,
+  // asked). FAILED_PRECONDITION where a tuner refuses its table (other silicon,
   // fingerprint or environment), is pinned to another one, or its kernel is not
   // in the set. Cost: RPCs.
   absl::Status StageTableSet(absl::string_view digest);
@@ -131,8 +131,8 @@ class Client {
   // with it. No RPC.
   absl::Status ActivateTableSet(absl::string_view digest);
 
-  // Declares a model that this process serves to all of the client's daemons:
-  // its layers' problems are representative ones of every kernel that serves
+  // Declares a model that this process serves to all of the client's daemons.
+  // Its layers' problems are representative ones of every kernel that serves
   // such layers, from the next profile on. `config` is the text of the model's
   // config.json, as Hugging Face has it. The same again changes nothing: an
   // engine may declare its model whenever it starts.
@@ -140,8 +140,8 @@ class Client {
   // Errors, where no daemon took it (of the first): INVALID_ARGUMENT for a name
   //         that is not 1 to 64 letters, digits, '.', '_' and '-', a
   //         config.json that is cut off or lacks fields, numbers that do not
-  //         divide; PERMISSION_DENIED where another user's has the name;
-  //         RESOURCE_EXHAUSTED beyond a bound; FAILED_PRECONDITION for a client
+  //         divide. PERMISSION_DENIED where another user's has the name.
+  //         RESOURCE_EXHAUSTED beyond a bound. FAILED_PRECONDITION for a client
   //         without a daemon, or a daemon that is older; UNAVAILABLE.
   // Cost:   an RPC for each daemon, which waits for its disk.
   absl::StatusOr<DeclaredWorkload> AddWorkload(

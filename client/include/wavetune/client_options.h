@@ -41,7 +41,7 @@ struct ClientOptions {
   std::string endpoint;
   std::string cache_dir =
       "auto";            // "auto": DefaultCacheDir(); empty: no cache.
-  double timeout_s = 2;  // Of one call to a daemon; above 0, at most 3600.
+  double timeout_s = 2;  // For one call to a daemon; above 0, at most 3600.
   // Absent: WAVETUNE_MODE (auto, offline, off), else kAuto.
   std::optional<ClientMode> mode = std::nullopt;
   // A table's payload, or a folder of them (*.table; a cache is one). Empty:
@@ -53,7 +53,7 @@ struct ClientOptions {
   // Watches for new tables on a thread of the client's own. Only with kAuto.
   bool watch = true;
   // Counts decisions and reports them to the node's daemon, so that profiles
-  // measure what is used (docs/usage.md). Only with kAuto, and unless
+  // measure these problems (docs/usage.md). Only with kAuto, and unless
   // WAVETUNE_USAGE is "off".
   bool usage_feedback = true;
   double usage_interval_s = 30;  // Between two reports; above 0, at most 86400.

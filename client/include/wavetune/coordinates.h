@@ -18,8 +18,8 @@ struct Coordinates {
   double row_fill = 1;  // fill of the last row, in (0, 1]; the mean fill over a
                         // repeated dimension
   // How much of a tile's loads depends on the rows of tiles around it, in
-  // [0, 1]; 0 over a repeated dimension, whose rows share nothing, and where
-  // there are no rows.
+  // [0, 1]. It is 0 over a repeated dimension, whose rows share nothing, and
+  // where there are no rows.
   double row_share = 0;
   // B, MiB that the problem reads cold, whatever the configuration; 0 where the
   // mapping does not count them.

@@ -17,7 +17,7 @@ namespace wavetune {
 enum class DecisionSource : uint8_t {
   kFitted = 1,        // Inside the measured range of a fitted model.
   kExtrapolated = 2,  // Beyond it.
-  kStale = 3,         // Of another environment, kernel version or compiler.
+  kStale = 3,         // For another environment, kernel version or compiler.
   kDefault = 4,       // No model, or not a legal problem; `reason` says which.
 };
 

@@ -32,7 +32,7 @@ enum class Popularity {
   kEven,   // No expert has two slots more than another; nothing is drawn.
 };
 
-// What is known of how wanted a model's experts are.
+// How wanted a model's experts are: assumed, or as recorded.
 struct ExpertPopularity {
   Popularity popularity = Popularity::kDrawn;
   // Where not empty, instead: as recorded (ExpectedRouting::FromHistogram).
@@ -63,8 +63,8 @@ class ExpectedRouting {
   static absl::StatusOr<ExpectedRouting> FromHistogram(
       absl::Span<const int64_t> counts, int64_t top_k);
 
-  // By what is known of them. Errors: as both; INVALID_ARGUMENT for counts of
-  // others than `experts`.
+  // One of the two, as `popularity` says. Errors: as both; INVALID_ARGUMENT for
+  // counts of others than `experts`.
   static absl::StatusOr<ExpectedRouting> Create(
       int64_t experts, int64_t top_k, const ExpertPopularity& popularity);
 

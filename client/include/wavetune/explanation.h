@@ -30,7 +30,7 @@ struct ExplainedGroup {
   bool of_layer = false;      // Measurements of the problem's layer chose it
                               // (SubTable::layers), not the ranks.
   bool kept_default = false;  // It is the default: no row is faster by more
-                              // than its bound, beyond what was measured
+                              // than its bound, beyond the measured range
                               // (SubTable::wary).
 };
 

@@ -5,13 +5,13 @@
 //   wavetune::Decision d = tuner.Resolve({m, n, k});
 //   absl::Status status = gemm->Launch(stream, d, {m, n, k}, {a, b, c});
 //
-// Why: a decision is a configuration; this is the shortest way from there to a
-// running kernel, with what was measured: same machine code, tensor maps,
+// Why: a decision is a configuration. This is the shortest way from there to a
+// running kernel, launched as it was measured: same machine code, tensor maps,
 // clusters, shared memory, blocks.
 //
 // Works with the driver API and the runtime API (a cudaStream_t is a CUstream),
-// also while a stream is captured into a CUDA graph: all that capture forbids
-// happens in Load. A graph keeps what was decided while it was captured; it
+// also while a stream is captured into a CUDA graph. All that capture forbids
+// happens in Load. A graph keeps the decisions made while it was captured; it
 // must not outlive the ExportedKernel.
 //
 // The CUDA driver is loaded at run time; nothing of CUDA is needed to build
@@ -45,11 +45,11 @@ class ExportedKernel {
   // Loads launch.json and the cubins in folder `dir` for one specialisation
   // into the CUDA context that is current in this thread.
   //
-  // Errors: NOT_FOUND for a missing file or specialisation; DATA_LOSS for a
-  // cubin that is not the one that was exported; as ParseLaunchFile;
+  // Errors: NOT_FOUND for a missing file or specialisation. DATA_LOSS for a
+  // cubin that is not the one that was exported. As ParseLaunchFile.
   // FAILED_PRECONDITION without a driver or a current context, or where the
-  // code is for another GPU or does not fit into this one; INTERNAL for what
-  // else CUDA answers.
+  // code is for another GPU or does not fit into this one. INTERNAL for other
+  // errors of CUDA.
   // Cost: milliseconds a configuration.
   static absl::StatusOr<std::unique_ptr<ExportedKernel>> Load(
       const std::string& dir, const std::string& specialisation = "");
@@ -72,12 +72,12 @@ class ExportedKernel {
   //         of the kernel's buffer arguments in the manifest's order, dense and
   //         row major, each a multiple of 16 bytes.
   // Errors: NOT_FOUND for a configuration that was not exported (the table was
-  //         swapped for one with another portfolio: export it, and load both);
+  //         swapped for one with another portfolio: export it, and load both).
   //         INVALID_ARGUMENT for a problem that this configuration does not
-  //         take, or buffers that are wrong in number or alignment;
+  //         take, or buffers that are wrong in number or alignment.
   //         FAILED_PRECONDITION for a launch that CUDA cannot do,
-  //         RESOURCE_EXHAUSTED where memory is short, INTERNAL for what else it
-  //         answers. Nothing was enqueued, but the zeroing of workspaces where
+  //         RESOURCE_EXHAUSTED where memory is short, INTERNAL for its other
+  //         errors. Nothing was enqueued, but the zeroing of workspaces where
   //         it is cuLaunchKernelEx that fails.
   // Cost:   no allocation for up to 8 tensor maps and 16 arguments; what
   //         cuLaunchKernelEx, a cuTensorMapEncodeTiled per map and a

@@ -11,8 +11,8 @@
 //   wavetune::Decision decisions[2];
 //   tuner.ResolveTogether(layer, /*shared=*/{}, absl::MakeSpan(decisions));
 //
-// The slots are those of the launch where they are known, and else what is to
-// be expected (wavetune/expected_routing.h).
+// The slots are those of the launch where they are known, else expected ones
+// (wavetune/expected_routing.h).
 //
 // Refers to a caller's extents, as ProblemView.
 #ifndef WAVETUNE_JOINT_PROBLEM_H_

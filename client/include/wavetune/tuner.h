@@ -43,8 +43,8 @@ class TableSlot;
 
 class Tuner {
  public:
-  // Returns the configuration with the lowest predicted latency for `problem`:
-  // no RPC, lock, allocation, system call, CUDA call or throw; wait-free,
+  // Returns the configuration with the lowest predicted latency for `problem`.
+  // No RPC, lock, allocation, system call, CUDA call or throw; wait-free,
   // whatever other threads, the daemon or a table that takes over do. Not for
   // signal handlers.
   //
@@ -63,7 +63,7 @@ class Tuner {
   // launches agree on the parameters `shared` (indices; empty: on all, which is
   // one configuration for all of them). The values with the lowest sum of
   // predictions win, over the candidates of the tuner's table, whatever its
-  // specialisation: one table decides for all of them, so that ranks with one
+  // specialisation. One table decides for all of them, so that ranks with one
   // digest agree on this as on Resolve (docs/rank-agreement.md).
   //
   // Each decision has its own problem's prediction, bound and source.
@@ -74,8 +74,8 @@ class Tuner {
   // not among configurations().
   //
   // Errors: cannot fail. All are the default where one problem alone would be
-  //         (with its reason), where no values are legal for all of them
-  //         (kNoLegalCandidate), and where there are no problems, more than
+  //         (with its reason), and where no values are legal for all of them
+  //         (kNoLegalCandidate). So they are for no problems, more than
   //         kMaxJointProblems or not as many decisions (kWrongDimensionCount).
   //         An index that is no parameter's is not looked at.
   // Cost:   some ten microseconds a problem; no RPC, lock, allocation, system
@@ -107,7 +107,7 @@ class Tuner {
   // The default configuration, declared by the kernel's author.
   Configuration default_configuration() const;
 
-  // The table behind the decisions now, for what is built from this tree
+  // The table behind the decisions now, for code built from this tree
   // (model/table/table.h); nullptr where there is none.
   std::shared_ptr<const Table> table() const;
 
@@ -117,8 +117,8 @@ class Tuner {
   std::string digest() const;
   TableOrigin origin() const;
   // Returns whether the table was measured in another environment (driver,
-  // runtime, power limit), or for another version of the kernel or compiler,
-  // than the present one, as far as the server of the table knew.
+  // runtime, power limit) than the present one, or for another version of the
+  // kernel or compiler. It says so as far as the server of the table knew.
   bool stale() const;
   // Returns what differs: "driver \"580\", now \"590\"". Empty where the table
   // is not stale, or where an older daemon does not say.
