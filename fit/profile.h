@@ -1,5 +1,5 @@
-// ProfileInput: all that the profiling loop's pure half knows: what to measure
-// next, and the table that follows from what was measured, depend on it alone.
+// ProfileInput: all that the profiling loop's pure half knows. The next
+// measurements and the table depend on it alone.
 //
 //   ProfileInput input{.spec = &spec, .device = facts, ...};
 //   for (;;) {

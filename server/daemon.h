@@ -20,7 +20,7 @@ namespace wavetune {
 
 class Daemon {
  public:
-  // Loads what is stored, listens and takes up unfinished jobs. Errors: as
+  // Loads the stores, listens and takes up unfinished jobs. Errors: as
   // PrepareSocketPath, ListeningSocket, ListenOnTcp and TlsAccess;
   // INVALID_ARGUMENT for TCP without all its files; NOT_FOUND for a kernels
   // folder; the stores'.
@@ -29,13 +29,13 @@ class Daemon {
   ~Daemon();  // Stops.
 
   // Returns whether what the options name can be used, as far as that shows
-  // without a start. Errors: those of Start that are not about what is stored,
-  // or who has a socket or port now; FAILED_PRECONDITION for a certificate that
-  // is not valid now.
+  // without a start. Errors: those of Start that concern neither the stores nor
+  // who has a socket or port now; FAILED_PRECONDITION for a certificate that is
+  // not valid now.
   static absl::Status Check(const DaemonOptions& options);
 
-  // Reads the kernel folders again, and who may come over TCP. What is queued
-  // or runs keeps the kernels it began with.
+  // Reads the kernel folders again, and who may come over TCP. Queued and
+  // running jobs keep the kernels that they began with.
   void Reload();
 
   // Takes over what of `options` may change while it runs: default_budget_s,

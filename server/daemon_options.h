@@ -75,14 +75,14 @@ struct DaemonOptions {
   double agent_wait_s = 600;
   double hot_wait_s = 600;  // For a device that is too hot.
   double heartbeat_timeout_s = 30;
-  // Of whoever lists samples, for each message.
+  // For each message to whoever lists samples.
   std::chrono::milliseconds listing_patience{30000};
   // Between looks at a store that cannot be written, and at whether its folder
   // is still there.
   std::chrono::milliseconds store_look_interval{2000};
-  int generations_kept = 3;  // Of samples, per kernel and device class.
+  int generations_kept = 3;  // Generations of samples per kernel and class.
   ProfilingFunctions profiling;
-  RetentionLimits retention;  // What is forgotten by itself, once a day.
+  RetentionLimits retention;  // How long records stay; applied once a day.
   // Where backups go that an admin asks for; empty: none can be asked for.
   std::string backup_folder;
   UsageTopUps::Options top_ups;  // When top-ups are queued.

@@ -105,7 +105,7 @@ class DaemonSockets {
   const PeerUsers* peers() const { return &peers_; }
 
  private:
-  // What is behind a socket.
+  // One socket with its services.
   struct Role;
   // One socket with its services.
   struct Listener {

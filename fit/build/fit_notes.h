@@ -34,10 +34,10 @@ std::string NotePrefix(const SpecialisationState& specialisation);
 // Notes on samples that were dropped, merged or doubted.
 std::vector<FitNote> NotesOnSamples(const ProfileState& state);
 
-// Notes on one specialisation's table: portfolio and groups, candidates left
-// out, segments without samples of their own, bounds and whether they are so
-// wide that the default is kept, a poor fit, no candidate that is legal for
-// every problem. `members` index the candidates.
+// Notes on one specialisation's table. Its parts: portfolio and groups,
+// candidates left out, segments without own samples, bounds so wide that the
+// default is kept, a poor fit, no candidate that is always legal. `members`
+// index the candidates.
 std::vector<FitNote> NotesOnTable(const SpecialisationState& specialisation,
                                   const std::vector<CandidateModel>& models,
                                   const std::vector<bool>& eligible,

@@ -23,7 +23,7 @@ struct FitReport {
   // Those of them that speak against the table, the worst first; a few.
   std::vector<std::string> warnings;
   int64_t samples_used = 0;     // Those of earlier profiles included.
-  int64_t earlier_samples = 0;  // Of earlier profiles.
+  int64_t earlier_samples = 0;  // From earlier profiles.
   int64_t samples_dropped = 0;
   int64_t samples_within_8_waves = 0;  // Samples with w <= 8.
   // Share of the (candidate, problem) pairs that are known from throttled
@@ -31,7 +31,7 @@ struct FitReport {
   // compares candidates under clocks that differ.
   double throttled_share = 0;
   double expected_regret = 0;        // Over representative problems.
-  double median_relative_error = 0;  // Of the fit on its own samples.
+  double median_relative_error = 0;  // That of the fit on its own samples.
 };
 
 struct FitResult {

@@ -21,18 +21,18 @@ namespace wavetune {
 
 struct KernelSpec;
 
-// Returns what SubTable::layers is to say, for the `most` layers with the
-// largest weight of representative problems: who is fastest from the fewest to
-// the most rows at which any member was measured there. A group stays from one
-// span to the next where it is within `near_tie` of the best.
+// Returns the contents of SubTable::layers, for the `most` layers with the
+// largest weight of representative problems. A layer says who is fastest from
+// the fewest to the most rows at which any member was measured there. A group
+// stays from one span to the next where it is within `near_tie` of the best.
 //
 // Shapes: `sub` is what BuildSubTable made of candidates of the specialisation;
 // its layers are not read. Empty for a sum (what one measurement of gemm_f32 on
 // two CPU cores says is mostly noise; not tried elsewhere), for a mapping
 // without rows, or with a repeated dimension. Deterministic, binary64 + - * /
 // only; cannot fail. Cost: for each layer a prediction per group, and a sum
-// over what was measured of it, at the rows' extents where a tile more begins,
-// at most 64 for each doubling.
+// over its measurements, at the rows' extents where a tile more begins. These
+// are at most 64 for each doubling.
 std::vector<LayerChoices> ChooseForLayers(
     const KernelSpec& spec, const SpecialisationState& specialisation,
     const SubTable& sub, double near_tie, size_t most);

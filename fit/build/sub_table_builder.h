@@ -20,9 +20,9 @@ struct KernelSpec;
 // Returns the sub-table.
 //
 // Members with one macro configuration, equally many tiles per wave and one set
-// of predicates share a group. The micro table has, for each row regime, wave
-// regime and loop anchor, the member that is fastest over four grids of the
-// wave regime, as predicted and as measured side by side with the others
+// of predicates share a group. The micro table has a member for each row
+// regime, wave regime and loop anchor. It is the fastest over four grids of the
+// wave regime, as predicted and as measured beside the others
 // (fit/models/standing.h). The group has the coefficients of the member that
 // has most of its cells. Sharing them costs no quality (docs/decisions/0001).
 //

@@ -22,10 +22,10 @@ struct GridLoop {
 // How many places later each further fill of the last row comes.
 inline constexpr size_t kGridFillDelay = 4;
 
-// Returns distinct tile counts from 1 to `reach`, the most telling first: at
-// and just past the ends of waves, fractions of a wave, then those of `also`,
-// then a ladder over what is left. `tiles_per_wave` >= 1.
-// Cannot fail.
+// Returns distinct tile counts from 1 to `reach`, the most telling first.
+// They are at and just past the ends of waves, at fractions of a wave, then
+// those of `also`, then a ladder over the rest. `tiles_per_wave` >= 1. Cannot
+// fail.
 std::vector<int64_t> GridTileCounts(int64_t tiles_per_wave, int64_t reach,
                                     const std::vector<int64_t>& also);
 

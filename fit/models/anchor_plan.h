@@ -2,14 +2,14 @@
 // fitted.
 //
 // Anchors lie along the wave structure, at a low and a high loop count each (at
-// one where no dimension is in the loop): a few tiles, half a wave, exactly one
-// wave, just past it, two waves, eight, and on towards the 90th percentile of
-// what clients ask for; in a square grid, and a few in each other row regime.
-// Ranges follow the representative problems: what they never reach gets no more
-// than an anchor or two.
+// one where no dimension is in the loop). They are a few tiles, half a wave,
+// exactly one wave, just past it, two waves, eight, and on towards the 90th
+// percentile of clients' problems. They lie in a square grid, and a few in each
+// other row regime. Ranges follow the representative problems: what they never
+// reach gets no more than an anchor or two.
 //
-// Few anchors choose as well as a dense grid, but each kind of them is needed:
-// docs/decisions/0004 says what is lost without it.
+// Few anchors choose as well as a dense grid, but each kind of them is needed
+// (docs/decisions/0004 says why).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_MODELS_ANCHOR_PLAN_H_
@@ -42,7 +42,7 @@ inline constexpr size_t kGridAnchors = 120;
 // One wanted point.
 struct Anchor {
   MappingTarget target;
-  size_t row_regime = 0;  // Of the specialisation's axes.
+  size_t row_regime = 0;  // In the specialisation's axes.
 };
 
 // Returns a candidate's anchors, the most telling first: the first
@@ -65,9 +65,9 @@ std::vector<Anchor> PlanAnchorGrid(const SpecialisationState& specialisation,
 // problem lands on within the kernel's limits are left out. A problem never
 // lies on the wrong side of the first wave's end, nor in another row regime
 // where that can be helped. Above kMaxAnchors the rest comes from the grid,
-// until there are `count` problems where it has as many, and of a plan without
-// a loop, or whose loop follows the tiles, until there are kLeastAnchors, if
-// `count` is no less: so the problems of every smaller count are among them.
+// until there are `count` problems where it has as many. A plan without a loop,
+// or whose loop follows the tiles, is filled up to kLeastAnchors, if `count` is
+// no less. So the problems of every smaller count are among them.
 // Deterministic; costs microseconds an anchor.
 std::vector<Problem> AnchorProblems(const KernelSpec& spec,
                                     const SpecialisationState& specialisation,

@@ -31,8 +31,8 @@ struct SegmentQuality {
 // How sure a segment's predictions are (fit/models/uncertainty.h). Standard
 // deviations, relative to the prediction.
 struct Uncertainty {
-  double scatter = 0;  // Of measurements about what the segment should say.
-  double bias = 0;     // Of what it says about what it should.
+  double scatter = 0;  // Measurements about the segment's true value.
+  double bias = 0;     // The segment's value about its true one.
 };
 
 struct CandidateModel {
@@ -48,17 +48,17 @@ struct CandidateModel {
 
 // Returns the model of a candidate.
 //
-// As a sum, per segment: the observations of its wave regime, all of the
+// As a sum, a segment takes the observations of its wave regime, or all of the
 // candidate where those are fewer than kFewestObservations
-// (fit/models/eligibility.h); those of other row regimes weigh
-// 0.05, in the first wave regime 0.25 where they have more than 1.25 times as
-// many tiles as any of its own. As an overlap all observations are fitted
-// together, and the segments of equal rows have equal coefficients
-// (fit/models/overlap_fit.h). The floor is half of the fastest observation of
-// the wave regime. The measured range is that of the wave regime's
-// observations, a quarter wider; [0, 0] iterations where nothing was measured
-// in the segment itself. Its last wave is that of the largest launch that is
-// no outlier (kMostResidual, fit/models/uncertainty.h).
+// (fit/models/eligibility.h). Those of other row regimes weigh 0.05, or 0.25 in
+// the first wave regime where they have more than 1.25 times as many tiles as
+// any of its own. As an overlap all observations are fitted together, and the
+// segments of equal rows have equal coefficients (fit/models/overlap_fit.h).
+// The floor is half of the fastest observation of the wave regime. The measured
+// range is that of the wave regime's observations, a quarter wider; [0, 0]
+// iterations where nothing was measured in the segment itself. Its last wave is
+// that of the largest launch that is no outlier (kMostResidual,
+// fit/models/uncertainty.h).
 //
 // Shapes: observations in canonical order (their sum is order dependent); none
 // gives a model that predicts a floor of 1 us. Cannot fail.
@@ -89,7 +89,7 @@ double RankUs(const SubTable& axes, const CandidateModel& model,
 
 // The error of a model over observations, each by weight times importance.
 struct WeightedError {
-  double sum = 0;  // Of RobustErrorOf (fit/models/robust_fit.h).
+  double sum = 0;  // Sum of RobustErrorOf (fit/models/robust_fit.h).
   double weight = 0;
 
   double Mean() const { return weight > 0 ? sum / weight : 0; }

@@ -12,9 +12,9 @@
 
 namespace wavetune {
 
-// Returns one model per candidate, as a table would have them: fitted by how
-// important each measurement is (fit/models/importance.h), with their
-// uncertainty (fit/models/uncertainty.h); without rows where a candidate has
+// Returns one model per candidate, as a table would have them. They are fitted
+// by how important each measurement is (fit/models/importance.h), with their
+// uncertainty (fit/models/uncertainty.h), without rows where a candidate has
 // too few observations. Sets the importance of the observations, which must be
 // as MakeProfileState left them. Cannot fail. Cost: three fits of every
 // candidate and what SetImportance predicts; as a sum one fit.

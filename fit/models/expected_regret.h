@@ -13,7 +13,7 @@
 
 namespace wavetune {
 
-// What is known of one candidate at one representative problem.
+// One candidate's latency at one representative problem.
 struct Belief {
   double latency_us = 0;
   double spread = 0;  // Relative half-width.

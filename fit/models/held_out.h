@@ -20,7 +20,7 @@ namespace wavetune {
 
 struct HeldOutFold {
   std::vector<Observation> fitted;
-  std::vector<const Observation*> held_out;  // Into what was given.
+  std::vector<const Observation*> held_out;  // Into the input.
 };
 
 // Returns up to `folds` folds. Each holds out every so many-th representative

@@ -23,7 +23,7 @@ inline constexpr double kHalfImportant = 0.4;
 inline constexpr double kLeastImportance = 0.2;
 
 // Returns the importance of a measurement at which a candidate took `behind`
-// times the best latency more than the best did: 1 at the best, 1/2 at
+// times the best latency more than the best. It is 1 at the best, 1/2 at
 // kHalfImportant, at least kLeastImportance. Cannot fail.
 double ImportanceOf(double behind);
 
@@ -33,7 +33,7 @@ double ImportanceOf(double behind);
 // The best at a problem is the least latency of its legal candidates, measured
 // there or predicted by a first fit to all observations alike. A second fit
 // uses the importance that follows. Where it predicts a candidate nearer to the
-// best than it was measured, the observation counts as that near, so that a
+// best than it was measured, the observation counts as that near. So a
 // candidate that was measured slow is not taken for fast.
 //
 // Shapes: observations must have been added, with an importance of 1; any

@@ -1,5 +1,5 @@
-// LayerEvidence: what one candidate took at problems of one layer, against what
-// was predicted.
+// LayerEvidence: one candidate's measured latencies at problems of one layer,
+// against the predicted ones.
 //
 //   LayerEvidence evidence;
 //   evidence.Add({.extent = 12, .rows = 1}, /*excess=*/0.05, /*weight=*/1);
@@ -23,8 +23,8 @@ class LayerEvidence {
  public:
   // Where a problem of the layer is.
   struct Place {
-    int64_t extent = 0;  // Of the rows' dimension, >= 0.
-    int64_t rows = 0;    // Of tiles.
+    int64_t extent = 0;  // Extent of the rows' dimension, >= 0.
+    int64_t rows = 0;    // Rows of tiles.
   };
 
   // `excess` is measured / predicted - 1, `weight` an observation's, in (0, 1].
@@ -35,9 +35,9 @@ class LayerEvidence {
   bool empty() const { return seen_.empty(); }
 
   // Returns what to multiply a prediction with: 1 without evidence, else
-  // within kMostResidual of it. What was measured counts by the quotient of
-  // both extents, and less with another number of rows of tiles.
-  // Only + - * / of binary64.
+  // within kMostResidual of it. A measurement counts by the quotient of both
+  // extents, and less with another number of rows of tiles. Only + - * / of
+  // binary64.
   double FactorAt(const Place& at) const;
 
  private:

@@ -1,8 +1,8 @@
 // Neighbours: problems around the representative ones, on which a portfolio is
 // chosen too.
 //
-// Why: what clients ask for is never exactly what was named. With neighbours
-// the worst choices are better, and two profiles choose alike more often
+// Why: clients never ask for exactly the named problems. With neighbours the
+// worst choices are better, and two profiles choose alike more often
 // (docs/decisions/0003).
 //
 // Thread safety: pure functions.

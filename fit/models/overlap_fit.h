@@ -28,7 +28,7 @@ namespace wavetune {
 struct OverlapEquation {
   LaunchWaves waves{0, {1, 1}, {1, 1}};
   LoopLengths loop{1, 1};
-  size_t memory_class = 0;  // Of kMemoryClasses.
+  size_t memory_class = 0;  // One of kMemoryClasses.
   double latency_us = 1;    // > 0.
   double weight = 1;        // > 0.
 };

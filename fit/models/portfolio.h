@@ -30,10 +30,10 @@ inline constexpr double kMicroTie = 0.015;
 // Among candidates of one macro configuration the lowest index within kMicroTie
 // takes the best prediction and the others pay the margin.
 //
-// Where a candidate legal for every problem is eligible the portfolio has one,
-// in the place of the least useful if need be; where none is eligible the
-// result has none. Empty only if nothing is eligible. Cannot fail.
-// Source: arXiv 2604.10187, section 4.4. Deviation: greedy on expected regret.
+// Where a candidate that is legal for every problem is eligible the portfolio
+// has one, in the place of the least useful if need be. Where none is the
+// result has none. Empty only if nothing is eligible. Cannot fail. Source:
+// arXiv 2604.10187, section 4.4. Deviation: greedy on expected regret.
 std::vector<size_t> SelectPortfolio(const SpecialisationState& specialisation,
                                     const LatencyMatrix& latencies,
                                     const std::vector<bool>& eligible,

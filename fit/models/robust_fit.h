@@ -35,8 +35,8 @@ struct Equation {
 };
 
 // Returns the theta >= 0 that minimises the robust relative error: nine
-// weighted solves, which approach the least sum of |ratio - 1| / sqrt(ratio),
-// where ratio is predicted / measured: half and double cost 0.71 alike.
+// weighted solves, which approach the least sum of |ratio - 1| / sqrt(ratio).
+// There ratio is predicted / measured, so that half and double cost 0.71 alike.
 // Relative to the measured value they would cost 0.5 and 1, and a few samples
 // that disagree would pull the fit down (docs/decisions/0001). A small ridge on
 // the normalised equations decides where columns coincide or equations are

@@ -2,7 +2,7 @@
 // what clients ask for.
 //
 // Why row regimes: a single row of tiles (decode) streams weights once and is
-// bound by memory; the same G from a square grid reuses them in cache; a nearly
+// bound by memory. The same G from a square grid reuses them in cache. A nearly
 // empty row differs again (docs/decisions/0001).
 //
 // Thread safety: pure functions.

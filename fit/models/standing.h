@@ -26,16 +26,17 @@ struct Standing {
   double problems = 0;  // How many these are; doubted measurements count less.
 };
 
-// Returns, for each candidate, by how much longer it took than the mean of its
-// macro configuration's candidates at the problems of a row and wave regime
-// where two or more of them were measured; all 0 where it met no other. One row
-// of tiles favours more stages than a square grid does, so regimes are not
-// mixed. Only + - * / of binary64; cannot fail. Cost: sorts the observations.
+// Returns, for each candidate, how much longer it took than its macro
+// configuration's candidates in the mean. It is taken at the problems of a row
+// and wave regime where two or more of them were measured; all are 0 where it
+// met no other. One row of tiles favours more stages than a square grid does,
+// so regimes are not mixed. Only + - * / of binary64; cannot fail. Cost: sorts
+// the observations.
 std::vector<Standing> MeasuredStanding(
     const SpecialisationState& specialisation, const SegmentPlace& place);
 
-// Returns the index of the candidate that is expected to be fastest: the mean
-// of what was predicted, as if measured at two problems, and of its standing,
+// Returns the index of the candidate that is expected to be fastest. It is the
+// mean of the prediction, as if measured at two problems, and of its standing,
 // as measured at Standing::problems problems. Both are relative to the
 // candidates' mean, weighted alike. Of equals the first. Shapes: `predicted`,
 // finite and above 0 in any one unit, and `standing` of the same candidates, at

@@ -15,7 +15,7 @@ enum class ProfilePhase { kScreening, kSampling, kRefining, kDone };
 struct ProfileStep {
   ProfilePhase phase = ProfilePhase::kDone;
   std::vector<MeasureItem> items;  // Empty: done, unless it awaits something.
-  // Nothing can be planned before what is pending has been measured.
+  // Nothing can be planned before pending items have been measured.
   bool awaits_pending = false;
   // Estimate of all samples of the profile, for progress.
   int64_t samples_planned = 0;

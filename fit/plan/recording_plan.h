@@ -5,8 +5,8 @@
 //   Record(plan.anchors);
 //   Record(plan.representatives);
 //
-// Every item that PlanNext and PlanVerification can ask for, whatever the
-// samples say, is in it: anchors come from the same plan, continued as a grid
+// It has every item that PlanNext and PlanVerification can ask for, whatever
+// the samples say. Anchors come from the same plan, continued as a grid
 // (fit/models/anchor_plan.h); representative problems are taken with every
 // candidate.
 //

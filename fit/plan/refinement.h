@@ -26,12 +26,12 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 // the table may have. The best twelve of these that compete within 20 % of the
 // best are its leaders; fewer of either choose worse (docs/decisions/0004).
 // Problems come by weight times expected regret: four leaders of each first,
-// then eight, then twelve, so that samples and time that end early do not leave
-// some problems without any. A problem is measured with at most twice as many
-// candidates as the leaders of its turn: 8, 16, 24. Every n-th problem is left
-// for verification where there are enough (IsHeldOut,
-// fit/models/profile_state.h). The samples enter the fit as further anchors,
-// since factors that correct predictions choose worse (docs/decisions/0001).
+// then eight, then twelve. So no problem goes without where samples and time
+// end early. A problem is measured with at most twice as many candidates as the
+// leaders of its turn: 8, 16, 24. Every n-th problem is left for verification
+// where there are enough (IsHeldOut, fit/models/profile_state.h). The samples
+// enter the fit as further anchors, since factors that correct predictions
+// choose worse (docs/decisions/0001).
 //
 // `wider`: the specialisation with its neighbours (fit/models/neighbours.h).
 // Cannot fail. Cost: FitDecisionModels, and a prediction of every candidate at

@@ -20,8 +20,8 @@ namespace wavetune {
 inline constexpr double kHopelessRatio = 2;
 
 // Returns the indices, ascending, of the candidates to go on with, judged at
-// the representatives of `specialisation`, neighbours included: at most
-// `most`, the closest to the best first; always one that is legal for every
+// the representatives of `specialisation`, neighbours included. They are at
+// most `most`, the closest to the best first. Always one is legal for every
 // problem where one has samples. Looks only at samples of `screening[i]`, the
 // screening problems of candidate i, so that later samples do not change the
 // answer. Cannot fail.

@@ -2,12 +2,12 @@
 //
 // Why: two profiles of one device differ in which leaders they measured and in
 // noise, and so in their choices. A fit that rests on the samples of both
-// differs less from the one before, and each profile adds to what is known
+// differs less from the one before, and each profile adds to the known samples
 // (docs/decisions/0010).
 //
 // A device can change without its environment key: another cooling, another
-// board of the class. So earlier samples count only while they agree with what
-// is measured now.
+// board of the class. So earlier samples count only while they agree with
+// today's.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_SAMPLES_EARLIER_SAMPLES_H_
@@ -34,10 +34,10 @@ struct EarlierAgreement {
 EarlierAgreement CompareWithEarlier(const std::vector<Sample>& now,
                                     const std::vector<Sample>& earlier);
 
-// Returns those of `earlier` to fit beside `now`, which outlives the result:
-// none where they do not agree; else the ones that are neither suspect nor
-// absurd, without the pairs whose latency is off by more than 10 % from that
-// of now. Cannot fail.
+// Returns those of `earlier` to fit beside `now`, which outlives the result;
+// none where they do not agree. Suspect and absurd ones are left out, and
+// pairs whose latency is off by more than 10 % from that of now. Cannot
+// fail.
 std::vector<const Sample*> UsableEarlierSamples(
     const std::vector<Sample>& now, const std::vector<Sample>& earlier,
     const EarlierAgreement& agreement);

@@ -34,7 +34,7 @@ struct SelectionCounts {
   int64_t contradictory = 0;  // Several times off its neighbours.
   int64_t merged = 0;         // Repeats of a (candidate, problem).
   int64_t suspect = 0;        // Used, but with a low weight.
-  int64_t throttled = 0;      // Of those, from a throttled device.
+  int64_t throttled = 0;      // The suspect ones from a throttled device.
 };
 
 // Returns the sample of median latency; of an even number the upper one, since
@@ -47,9 +47,10 @@ Sample MedianSample(std::vector<Sample> samples);
 // suspect ones, with weight 0.1, where there are no others. Absurd latencies
 // are dropped. So is a sample that contradicts others: it took less than a
 // quarter of the time of a launch with no more tiles, iterations and filled
-// rows, and is in more such contradictions than its counterpart; where both are
-// in as many, both get weight 0.1. (Small latencies have a large say in
-// relative error: one wrong by 1,000 times would rule the fit.)
+// rows. It is dropped where it is in more such contradictions than its
+// counterpart; where both are in as many, both get weight 0.1. (Small latencies
+// have a large say in relative error: one wrong by 1,000 times would rule the
+// fit.)
 //
 // Shapes: `samples` all of one configuration and specialisation, legal
 // problems. Cannot fail. Cost: O(n^2) in the candidate's samples.

@@ -5,12 +5,12 @@
 //   ProfileInput input = device.Input();
 //   while (...) input.samples.push_back(device.Measure(item));
 //
-// Latency: a launch cost, plus for each wave the larger of compute time (with
-// the parameters' own efficiencies) and memory time (a single row of tiles
-// reads weights once, more rows reuse them), plus an epilogue per tile, plus
-// what reading cold takes, if it is asked for. Noise
-// is multiplicative and a function of (configuration, problem, seed) alone, so
-// that measuring in another order gives the same samples.
+// Latency: a launch cost, plus an epilogue per tile, plus the cost of reading
+// cold, if it is asked for. Each wave adds the larger of compute time (with the
+// parameters' own efficiencies) and memory time. A single row of tiles reads
+// weights once, more rows reuse them. Noise is multiplicative and a function of
+// (configuration, problem, seed) alone, so that measuring in another order
+// gives the same samples.
 #ifndef WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
 #define WAVETUNE_FIT_TESTING_SYNTHETIC_DEVICE_H_
 

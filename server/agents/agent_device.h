@@ -40,7 +40,7 @@ class AgentDevice : public MeasurementExecutor {
     // Others must have left the device for so long.
     double idle_grace_s = 5;
     std::atomic<uint64_t> next_batch_id = 1;
-    // Of the last message, by the steady time.
+    // When the last message came, by the steady time.
     std::atomic<int64_t> last_message_us = 0;
 
     // The stream is being ended, as the agent was silent.
@@ -138,7 +138,7 @@ class AgentDevice : public MeasurementExecutor {
   std::condition_variable changed_;
   // Guarded by mutex_.
   DeviceFacts facts_;
-  uint64_t batch_id_ = 0;       // Of the running batch; 0: none.
+  uint64_t batch_id_ = 0;       // The running batch's; 0: none.
   uint64_t last_batch_id_ = 0;  // Samples are acknowledged after its end too.
   std::deque<v1::AttachRequest> inbox_;
   uint64_t reports_left_ = 0;  // That the running batch may still have.

@@ -63,15 +63,15 @@ class AgentDirectory : public ExecutorDirectory {
     };
     Kind kind = Kind::kAttached;
     DeviceFacts device;
-    std::string environment_before = "";  // Of kEnvironmentChanged.
-    std::string why = "";                 // Of kSlow, kHot, kUnrated, kLost.
+    std::string environment_before = "";  // With kEnvironmentChanged.
+    std::string why = "";                 // With kSlow, kHot, kUnrated, kLost.
   };
   using OnChange = std::function<void(const Change&)>;
 
   // Does something soon, on a thread that may wait for a disk.
   using Later = std::function<void(std::function<void()>)>;
 
-  // Store and clock outlive the directory. What is stored is stored `later`, as
+  // Store and clock outlive the directory. Records are stored `later`, as
   // agents' messages come on threads that must not wait; empty: at once.
   AgentDirectory(DeviceStore* store, Clock* clock, Later later = nullptr);
 
@@ -156,8 +156,8 @@ class AgentDirectory : public ExecutorDirectory {
   // that has hung. Holds mutex_.
   std::shared_ptr<AgentDevice> Usable(const std::string& device_uuid) const;
   void See(const std::vector<std::shared_ptr<AgentDevice>>& devices);
-  // Has the store learn of a device what is known then: soon, and once however
-  // often it is asked for meanwhile.
+  // Has the store learn of a device as it is then: soon, and once however often
+  // it is asked for meanwhile.
   void StoreLater(const std::string& uuid);
   void Store(const DeviceRecord& record);
   // Removes the devices seen longest ago where there are too many, and returns
@@ -177,7 +177,7 @@ class AgentDirectory : public ExecutorDirectory {
   std::map<std::string, Standing> standings_;
   std::map<const AgentDevice::Stream*, std::vector<std::string>>
       agent_problems_;
-  std::set<std::string> unsaved_;  // Of those seen.
+  std::set<std::string> unsaved_;  // Among those seen.
   std::set<std::string> pending_;  // Will be stored, or forgotten, later.
 };
 

@@ -13,13 +13,13 @@ namespace wavetune {
 inline constexpr size_t kMaxAttachedDevices = 128;
 // Devices ever seen. The one seen longest ago makes room.
 inline constexpr size_t kMaxSeenDevices = 1024;
-// Of a device's UUID, which names it everywhere, and of all its facts.
+// A device's UUID, which names it everywhere; all its facts.
 inline constexpr size_t kMaxUuidBytes = 256;
 inline constexpr size_t kMaxFactsBytes = size_t{8} << 10;
-// Of an agent's name and of why a device is busy.
+// An agent's name; why a device is busy.
 inline constexpr size_t kMaxAgentNameBytes = 256;
-// Of the reason for an exclusion, a failure or a device's problem, as it is
-// kept: what compilers say first is what counts.
+// The kept reason for an exclusion, a failure or a device's problem: compilers
+// say the important things first.
 inline constexpr size_t kMaxReasonBytes = size_t{4} << 10;
 
 // Lines of what went wrong when an agent looked for devices; later ones are

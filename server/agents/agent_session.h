@@ -39,8 +39,8 @@ class AgentSession {
   AgentSession(AgentDirectory* directory, Options options, Send send, End end);
 
   // Takes a message. Errors end the stream: FAILED_PRECONDITION where the API
-  // versions do not fit, with what to upgrade; ALREADY_EXISTS where another
-  // agent has a device; INVALID_ARGUMENT for a message out of order;
+  // versions do not fit, with what to upgrade. ALREADY_EXISTS where another
+  // agent has a device. INVALID_ARGUMENT for a message out of order.
   // RESOURCE_EXHAUSTED for more devices, facts or reports than agent_limits.h
   // allows, in all or in a while. Texts that are too long are cut.
   absl::Status OnMessage(const v1::AttachRequest& message);

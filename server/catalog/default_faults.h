@@ -6,9 +6,9 @@
 //   faults.Load(key, standard);  // A thread that may wait for a disk.
 //   faults.Of(key, standard)["causal"];  // Any thread.
 //
-// Readers get what is in memory and never wait for the store: what they ask for
-// first is read soon after. It is read again when a job has prepared or
-// excluded others; what was known holds until then.
+// Readers get the answer in memory and never wait for the store: one that is
+// new is read soon after. It is read again when a job has prepared or excluded
+// others; the old answer holds until then.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_CATALOG_DEFAULT_FAULTS_H_
@@ -41,8 +41,8 @@ class DefaultFaults {
   // Does something soon, on a thread that may wait for a disk.
   using Later = std::function<void(std::function<void()>)>;
 
-  // `samples` outlives this. What is asked for first is read `later`, which
-  // does nothing any more once this is gone; empty: at once.
+  // `samples` outlives this. A new question is read `later`, which does nothing
+  // any more once this is gone; empty: at once.
   explicit DefaultFaults(SampleStore* samples, Later later = nullptr)
       : samples_(samples), later_(std::move(later)) {}
 
@@ -61,7 +61,7 @@ class DefaultFaults {
   void Expect(const ProfileKey& key,
               const Configuration& default_configuration);
 
-  // The candidates of a profile have changed: reads again what is known of it.
+  // The candidates of a profile have changed: reads their exclusions again.
   void Reload(const ProfileKey& key);
 
   // Has read `later` what could not be read. To be called now and then. Cost:
@@ -89,7 +89,7 @@ class DefaultFaults {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<Asked, Known> known_;
-  uint64_t counter_ = 0;  // Of readings and uses.
+  uint64_t counter_ = 0;  // Counts readings and uses.
 };
 
 }  // namespace wavetune

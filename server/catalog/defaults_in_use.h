@@ -31,8 +31,8 @@ class DefaultsInUse {
 
   explicit DefaultsInUse(const Options& options) : options_(options) {}
 
-  // Reads what is known of them, and of the defaults of what was withdrawn. To
-  // be called at a start; reads the disk.
+  // Reads them, and the defaults of withdrawn tables. To be called at a start;
+  // reads the disk.
   void Load();
 
   // A job has changed the candidates under `changed`; the default may be one

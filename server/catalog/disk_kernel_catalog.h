@@ -2,10 +2,10 @@
 //
 // Every subfolder of a kernels folder is a kernel. One that is wrong is listed
 // with what is wrong; the others work. Wrong is also what others than root and
-// this process's user could change (base/own_files.h): kernels run
-// with the rights of the agent. A kernels folder that cannot be read, or that
-// others can write, is listed, too, without its kernels. What is refused, and
-// what is right again, is logged once.
+// this process's user could change (base/own_files.h): kernels run with the
+// rights of the agent. A kernels folder that cannot be read, or that others can
+// write, is listed, too, without its kernels. A refusal, and its end, is logged
+// once.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_CATALOG_DISK_KERNEL_CATALOG_H_
@@ -97,7 +97,7 @@ class DiskKernelCatalog : public KernelCatalog {
   Stamp StampNow() const;
   // Reload with `stamp` from before it. Holds reload_mutex_.
   void Load(Stamp stamp);
-  // Logs what was not said before. Holds reload_mutex_.
+  // Logs faults that are new. Holds reload_mutex_.
   void LogNews(const std::vector<Entry>& entries,
                const std::vector<std::string>& problems);
 

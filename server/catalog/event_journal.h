@@ -1,10 +1,10 @@
 // EventJournal: what happens on the node, told at once and kept.
 //
 // Whoever records an event waits for no disk: events are stored later, and wait
-// in memory while nothing can be stored. Events are news, not state: of the
-// same one that repeats within seconds the first is told at once, and the last
-// of the others after the pause, with how many there were. So what was told
-// last of something is true within a pause.
+// in memory while nothing can be stored. Events are news, not state: the first
+// of several equal ones within seconds is told at once. The last of the others
+// follows after the pause, with how many there were. So the last event of a
+// topic is true within a pause.
 //
 //   EventJournal journal(&store, &clock, later, log);
 //   RETURN_IF_ERROR(journal.Load());
@@ -33,7 +33,7 @@
 
 namespace wavetune {
 
-// Which events are wanted; what is empty wants all.
+// Which events are wanted; an empty field wants all.
 struct EventFilter {
   std::optional<EventKind> kind;
   std::string kernel;
@@ -74,14 +74,14 @@ class EventJournal {
   EventJournal(EventStore* store, Clock* clock, Later later,
                std::function<void(const EventRecord&)> log);
 
-  // Numbers go on from what is stored, with a gap of kSkippedIds. Errors: the
+  // Numbers go on from the stored ones, with a gap of kSkippedIds. Errors: the
   // store's.
   absl::Status Load();
 
   // Sets id and time, tells listeners, and has the event stored later.
   void Record(EventRecord event);
 
-  // Tells what was held back as a repeat and whose pause is over; with `all`
+  // Tells repeats that were held back and whose pause is over; with `all`
   // whatever was held back. Call it every second or so. Cost: walks the last
   // topics.
   void TellHeldBack(bool all = false);
@@ -94,8 +94,8 @@ class EventJournal {
   absl::StatusOr<std::vector<EventRecord>> List(const EventFilter& filter,
                                                 size_t most);
 
-  // Subscribes to what is recorded from now on, all kinds; `missed` are at most
-  // `most` of the newest events after `after_id`. Reads the store. Errors: the
+  // Subscribes to events from now on, of all kinds; `missed` are at most `most`
+  // of the newest events after `after_id`. Reads the store. Errors: the
   // store's.
   absl::StatusOr<Watch> Subscribe(uint64_t after_id, size_t most,
                                   Listener listener);
@@ -112,8 +112,8 @@ class EventJournal {
   };
   static Topic TopicOf(const EventRecord& event);
   static bool IsPausing(const Told& told, EventKind kind, int64_t now_us);
-  // Whether it is told now; then its text says what was not, else it is held
-  // back. Holds order_mutex_.
+  // Whether it is told now; then its text counts the untold ones, else it is
+  // held back. Holds order_mutex_.
   bool IsTold(EventRecord& event);
   // Numbers it, tells listeners, has it stored. Holds order_mutex_.
   void Tell(EventRecord event);

@@ -21,12 +21,12 @@ namespace wavetune {
 EventRecord EventOf(const TableChange& change);
 EventRecord EventOf(const RejectedTable& table);
 EventRecord EventOf(const AgentDirectory::Change& change);
-// Of a table that lies in a kernel's folder, and must not serve.
+// For a table in a kernel's folder that must not serve.
 EventRecord RefusedEvent(const CompiledTable& table, const std::string& file,
                          absl::string_view why);
-// Of a job that runs now, or has ended.
+// For a job that runs now, or has ended.
 EventRecord EventOf(const JobRecord& job);
-// Of the canary of a job that has one (JobRecord::drift).
+// For the canary of a job that has one (JobRecord::drift).
 EventRecord CanaryEvent(const JobRecord& job);
 // A table of the fleet does not hold on a device, as a job found that verified
 // it; it serves all the same.
@@ -34,7 +34,7 @@ EventRecord SpotCheckEvent(const JobRecord& job);
 // A rollout of the fleet was halted, in a class of this node's devices.
 EventRecord RolloutHaltedEvent(const ProfileKey& key, const std::string& digest,
                                const std::string& why);
-// Of a store that cannot be written any more, or can again (OK).
+// For a store that cannot be written any more, or can again (OK).
 EventRecord StoreEvent(const absl::Status& status);
 
 }  // namespace wavetune

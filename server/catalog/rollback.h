@@ -34,8 +34,8 @@ using WhyHalted = std::function<std::string(const TableRecord&)>;
 // back again goes further back. Tables that were withdrawn for their key are
 // never chosen, nor are those whose rollout was halted, which served on the
 // node that measured them. Errors: NOT_FOUND where there is no earlier one, or
-// none of that digest; FAILED_PRECONDITION for one that was withdrawn or
-// halted, and for the beginning of several digests; INVALID_ARGUMENT for too
+// none of that digest. FAILED_PRECONDITION for one that was withdrawn or
+// halted, and for the beginning of several digests. INVALID_ARGUMENT for too
 // short a beginning.
 absl::StatusOr<TableRecord> RollbackTarget(
     const std::vector<TableRecord>& history,

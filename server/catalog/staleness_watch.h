@@ -1,8 +1,8 @@
 // StalenessWatch: notices that a serving table became stale, or current again.
 //
-// What makes it so (another driver, another compiler, an edited source) happens
-// outside of the daemon, so somebody has to look: each Look compares with the
-// one before and tells those who watch tables of each change.
+// The causes (another driver, another compiler, an edited source) lie outside
+// of the daemon, so somebody has to look. Each Look compares with the one
+// before and tells those who watch tables of each change.
 //
 // Thread safety: one Look at a time.
 #ifndef WAVETUNE_SERVER_CATALOG_STALENESS_WATCH_H_

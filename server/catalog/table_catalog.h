@@ -1,10 +1,10 @@
 // TableCatalog: the serving tables in memory, ready to decide and to be sent.
 //
 // Requests never touch the disk but for tables that were replaced. Matching a
-// table to a device is here too: equal silicon keys are required; where the
-// environment key or the kernel's fingerprint differs the table is served as
-// stale (server/catalog/table_staleness.h), because yesterday's table beats
-// the default on the morning after a driver upgrade.
+// table to a device is here too. Equal silicon keys are required. Where the
+// environment key or the fingerprint differs the table is served as stale
+// (server/catalog/table_staleness.h): yesterday's table beats the default on
+// the morning after a driver upgrade.
 //
 //   TableCatalog catalog(&store, warn);
 //   RETURN_IF_ERROR(catalog.Load());
@@ -60,11 +60,11 @@ struct TableChange {
   Kind kind = Kind::kPromoted;
   TableRecord table;
   uint64_t revision = 0;
-  std::string stale_reason = "";  // Of kRemarked; empty: current.
-  bool judged_soon = false;       // Of kRemarked: a canary follows by itself.
-  std::string by = "";   // Of kRetired: who ended it, as TableRecord::by.
-  std::string why = "";  // Of kRetired: for people.
-  bool refused = false;  // Of kRetired: it should never have served.
+  std::string stale_reason = "";  // With kRemarked; empty: current.
+  bool judged_soon = false;       // kRemarked: a canary follows by itself.
+  std::string by = "";            // kRetired: who ended it, as TableRecord::by.
+  std::string why = "";           // kRetired: for people.
+  bool refused = false;           // kRetired: it should never have served.
 };
 
 class TableCatalog {
@@ -100,12 +100,12 @@ class TableCatalog {
 
   // Returns the table for `query`. Of several that fit, those of the kernel's
   // current fingerprint are preferred, then those of the device's environment,
-  // then the one promoted last: an edited kernel keeps its old table. What was
-  // withdrawn competes with the others, so that no older table takes its place.
-  // Errors: NOT_FOUND naming what is there instead, or why what would answer
-  // was withdrawn; FAILED_PRECONDITION listing the choices where they differ in
-  // silicon, or in fingerprint under a prefix; INVALID_ARGUMENT for a
-  // fingerprint prefix that is too short.
+  // then the one promoted last: an edited kernel keeps its old table. A
+  // withdrawn table competes with the others, so that no older table takes its
+  // place. Errors: NOT_FOUND naming the tables that there are, or why the one
+  // that would answer was withdrawn. FAILED_PRECONDITION listing the choices
+  // where they differ in silicon, or in fingerprint under a prefix.
+  // INVALID_ARGUMENT for a fingerprint prefix that is too short.
   absl::StatusOr<TableMatch> Find(const TableQuery& query) const;
 
   // Returns what Find would answer with, had it not been withdrawn; nothing
@@ -116,23 +116,23 @@ class TableCatalog {
   // INVALID_ARGUMENT for something that is no digest.
   absl::StatusOr<ServingTable> Get(absl::string_view digest) const;
 
-  // Returns the table that a new one for `key` has to beat: same kernel name
-  // and silicon key; the same fingerprint is preferred, then the same
-  // environment, then the newest: what Find answers with. None where that was
+  // Returns the table that a new one for `key` has to beat, which Find answers
+  // with. It has the same kernel name and silicon key; the same fingerprint is
+  // preferred, then the same environment, then the newest. None where that was
   // withdrawn.
   std::optional<ServingTable> Incumbent(const ProfileKey& key) const;
 
-  // Stores a table and makes it serve. `verified_against` is the digest of the
-  // incumbent that it was found to beat, empty for none; without it, it is
-  // compared with nothing. Errors: as CompiledTable::Create and
-  // TableStore::Promote; ABORTED where another incumbent serves by now that was
-  // verified here, where that one does no longer, or where what serves is
-  // pinned; then nothing changed.
+  // Stores a table and makes it serve. `verified_against` is the digest of
+  // the incumbent that it was found to beat, empty for none; without it, it
+  // is compared with nothing. Errors: as CompiledTable::Create and
+  // TableStore::Promote. ABORTED where the incumbent is another one that
+  // was verified here, serves no longer, or is pinned; then nothing
+  // changed.
   absl::StatusOr<TableRecord> Promote(
       TableRecord record, const std::string& payload,
       const std::optional<std::string>& verified_against = std::nullopt);
 
-  // Returns what was promoted and withdrawn for a kernel on one silicon, newest
+  // Returns the promotions and withdrawals of a kernel on one silicon, newest
   // first; without withdrawals that are not stored yet. Errors: the store's.
   absl::StatusOr<std::vector<TableRecord>> History(
       absl::string_view kernel, absl::string_view silicon_key) const;
@@ -148,8 +148,8 @@ class TableCatalog {
     std::vector<TableRecord> ended;  // What serves no longer.
   };
   // Makes a table of the history (RollbackTarget) serve again, as a promotion
-  // with an epoch of its own: what was promoted after `target` for the same
-  // kernel and silicon serves no longer. Errors: as TableStore::Get and
+  // with an epoch of its own. Tables that were promoted after `target` for the
+  // same kernel and silicon serve no longer. Errors: as TableStore::Get and
   // RollBack; FAILED_PRECONDITION where it serves already, where the kernel is
   // pinned on that silicon, or was found wrong since under another key; then
   // nothing changed.
@@ -159,11 +159,11 @@ class TableCatalog {
 
   // Makes a table from elsewhere serve, as a promotion that nothing here has
   // verified where `record.unverified` says so. `ended`: what it takes the
-  // place of. Errors: as TableStore::Promote; FAILED_PRECONDITION where the
-  // kernel is pinned on that silicon, where the version was found wrong here,
-  // where the table serves already, and where one that is not verified would
-  // come beside one that is. What `also_ends` says of the same table under
-  // another environment ends, too, untold: it serves on.
+  // place of. Errors: as TableStore::Promote. FAILED_PRECONDITION where the
+  // kernel is pinned on that silicon, the version was found wrong here, or the
+  // table serves already. So, too, where one that is not verified would come
+  // beside one that is. What `also_ends` says of the same table under another
+  // environment ends, too, untold: it serves on.
   absl::StatusOr<RolledBack> Import(
       TableRecord record, const std::string& payload,
       const std::function<bool(const TableRecord&)>& also_ends =
@@ -171,10 +171,10 @@ class TableCatalog {
 
   // Makes a table serve that lies beside its kernel, in the place of those that
   // did so before and that nobody has verified. Sets how, by, that it is not
-  // verified, and the digest. Errors: as Import; FAILED_PRECONDITION where any
-  // other table of the kernel serves on that silicon; ALREADY_EXISTS where this
-  // one is in the history: what somebody retired does not come back by itself.
-  // Cost: reads the history of all kernels where nothing else serves.
+  // verified, and the digest. Errors: as Import. FAILED_PRECONDITION where any
+  // other table of the kernel serves on that silicon. ALREADY_EXISTS where this
+  // one is in the history: a retired table does not come back by itself. Cost:
+  // reads the history of all kernels where nothing else serves.
   absl::StatusOr<TableRecord> Ship(TableRecord record,
                                    const std::string& payload);
 
@@ -183,7 +183,7 @@ class TableCatalog {
     ProfileKey key;  // That it is to serve for.
     uint64_t job_id = 0;
     std::string by;
-    std::string why;  // What was measured.
+    std::string why;  // The measurements.
     int64_t now_us = 0;
   };
   // Makes `table`, which serves for another environment, serve for
@@ -191,25 +191,25 @@ class TableCatalog {
   // its own environment, too (TableRecord::IsFor), under the new key alone: a
   // digest is listed once. An imported table is verified by that, also under
   // the key that it has. A pin on this table is no obstacle. Errors: as
-  // TableStore::Get and RollBack; ABORTED where another one is the incumbent
-  // by now or pinned, or this one is current for the key; INVALID_ARGUMENT for
-  // a key of another kernel, version or silicon; then nothing changed.
+  // TableStore::Get and RollBack. ABORTED where another one is the incumbent by
+  // now or pinned, or this one is current for the key. INVALID_ARGUMENT for a
+  // key of another kernel, version or silicon. Then nothing changed.
   absl::StatusOr<TableRecord> CarryOver(const TableRecord& table,
                                         const CarryingOver& carrying);
 
   // Keeps what serves for a kernel on one silicon: nothing is promoted there
-  // until Unpin. Sets the pin's digest: of what was promoted last of what
-  // serves, which is returned. Takes the place of an earlier pin. Errors:
-  // NOT_FOUND where nothing serves; else as TableStore::Pin.
+  // until Unpin. Sets `digest` to the most recently promoted serving table and
+  // returns the pin. Takes the place of an earlier pin. Errors: NOT_FOUND where
+  // nothing serves; else as TableStore::Pin.
   absl::StatusOr<TableRecord> Pin(PinRecord pin);
   // Errors: as TableStore::Unpin.
   absl::Status Unpin(absl::string_view kernel, absl::string_view silicon_key);
 
-  // Notes that `table` computes wrong results for `key`: it serves no longer
-  // there, and no older one takes its place until another is promoted. `why`
-  // says which configuration; for people. The history has it as the daemon's
-  // doing at `now_us`. Nothing where another table serves
-  // for just that key by now: it is not what was meant. Errors: as
+  // Notes that `table` computes wrong results for `key`: it serves no
+  // longer there, and no older one takes its place until another is
+  // promoted. `why` says which configuration; for people. The history has
+  // it as the daemon's doing at `now_us`. Nothing where another table
+  // serves for just that key by now: that one is not meant. Errors: as
   // TableStore::Withdraw; then it is withdrawn all the same, and
   // SaveWithdrawals has to store it.
   absl::Status Withdraw(const ProfileKey& key, const TableRecord& table,
@@ -220,7 +220,7 @@ class TableCatalog {
   void LeaveOut(const TableRecord& table, const absl::Status& why);
 
   // Stores the withdrawals that the store could not take. Errors: as
-  // TableStore::Withdraw; what is left is tried with the next call. Cheap where
+  // TableStore::Withdraw; the rest is tried with the next call. Cheap where
   // there are none.
   absl::Status SaveWithdrawals();
 
@@ -246,8 +246,8 @@ class TableCatalog {
   // Tells watchers that a table became stale, or current again where `reason`
   // is empty. Not among the changes that a late watcher catches up with: it is
   // told how each table is. The snapshot is another one afterwards, with the
-  // same tables: whoever keeps what is to be said of one says it anew.
-  // `judged_soon`: nobody has to do anything about it.
+  // same tables: whoever keeps texts about one makes them anew. `judged_soon`:
+  // nobody has to do anything about it.
   void Remark(const TableRecord& table, const std::string& stale_reason,
               bool judged_soon = false);
 
@@ -263,9 +263,9 @@ class TableCatalog {
     std::string payload;
     std::shared_ptr<const CompiledTable> table;
   };
-  // Stores a table and makes it serve; what is in `ended` serves no longer, as
-  // one batch of the store. `why_ended` is said of these, with the new digest.
-  // Holds change_mutex_.
+  // Stores a table and makes it serve; the tables in `ended` serve no longer,
+  // as one batch of the store. `why_ended` is said of these, with the new
+  // digest. Holds change_mutex_.
   absl::StatusOr<TableRecord> PromoteInPlaceOf(
       const std::vector<TableRecord>& ended, TableRecord record, NewTable table,
       absl::string_view why_ended);

@@ -32,10 +32,10 @@ class TableLookup {
   // Returns the table for a kernel on a device; an empty device UUID means
   // AgentDirectory::ImpliedDevice, or any device where there is none. An empty
   // fingerprint means the kernel as the catalog has it, or else the table
-  // promoted last. Where the device, or the kernel as the catalog has it, is
-  // not what the table was measured with, the match is stale; also where it
-  // was asked for by fingerprint. Errors: as TableCatalog::Find; NOT_FOUND for
-  // an unknown device; INVALID_ARGUMENT without a kernel.
+  // promoted last. The match is stale where the device, or the kernel as the
+  // catalog has it, differs from the table's; also where it was asked for by
+  // fingerprint. Errors: as TableCatalog::Find; NOT_FOUND for an unknown
+  // device; INVALID_ARGUMENT without a kernel.
   absl::StatusOr<TableMatch> Find(const std::string& kernel,
                                   const std::string& device_uuid,
                                   const std::string& fingerprint) const;
@@ -46,12 +46,12 @@ class TableLookup {
       const std::string& kernel, const std::string& device_uuid,
       const std::string& fingerprint) const;
 
-  // Returns the silicon that a request about a kernel's tables means: the key
-  // that is given, that of the device, or with neither that of all its tables;
-  // where none serves, that of a device that is here on which one did, or was
-  // rejected. Errors: INVALID_ARGUMENT without a kernel, or with both;
-  // NOT_FOUND for an unknown device, and where the kernel has no table;
-  // FAILED_PRECONDITION listing the choices where its tables differ in silicon.
+  // Resolves the silicon of a request: the given key, else the device's, else
+  // the only one that the kernel has tables for. Where none serves, it is that
+  // of a device here on which one did, or was rejected. Errors:
+  // INVALID_ARGUMENT without a kernel, or with both; NOT_FOUND for an unknown
+  // device, and where the kernel has no table; FAILED_PRECONDITION listing the
+  // choices where its tables differ in silicon.
   absl::StatusOr<std::string> SiliconFor(const std::string& kernel,
                                          const std::string& device_uuid,
                                          const std::string& silicon_key) const;

@@ -26,8 +26,8 @@ class TableSets {
   using Set = std::map<std::string, std::string>;
 
   static constexpr size_t kMaxSets = 1024;
-  // Of names and digests in all sets: anybody may announce, and 1024 of the
-  // largest would be half of what a daemon may take.
+  // Names and digests in all sets: anybody may announce, and 1024 of the
+  // largest would be half of a daemon's bound.
   static constexpr size_t kMaxBytes = size_t{4} << 20;
   static constexpr size_t kMaxEntries = 256;
   static constexpr size_t kMaxNameLength = 256;

@@ -25,14 +25,15 @@ struct ServingTable {
 // A table that should serve but cannot be read.
 struct LeftOutTable {
   ProfileKey key;
-  std::string why;  // Which table, what is the matter, and what to do.
+  std::string why;  // Which table, why, and what to do.
 };
 
 // What serves at one revision.
 struct TableSnapshot {
   std::vector<ServingTable> tables;  // Sorted by key.
-  // What was withdrawn and not replaced since; sorted by key. The tables are in
-  // memory, as they say what their kernel's default is; nullptr: unreadable.
+  // Withdrawn tables that were not replaced since; sorted by key. The tables
+  // are in memory, as they say what their kernel's default is; nullptr:
+  // unreadable.
   std::vector<ServingTable> withdrawn;
   // What could not be read when the catalog was loaded, sorted by key; without
   // those for whose kernel and silicon another one serves.
@@ -48,8 +49,8 @@ struct TableSnapshot {
 // Removes what serves, was withdrawn or left out, for a key.
 void EraseKey(TableSnapshot& snapshot, const ProfileKey& key);
 
-// Removes what was left out but is not missed. That of a kernel as it was
-// before an upgrade would be listed for ever, as no other gets its key.
+// Removes tables that were left out but are not missed. That of a kernel as it
+// was before an upgrade would be listed for ever, as no other gets its key.
 void EraseReplacedLeftOut(TableSnapshot& snapshot);
 
 // Inserts a table at its place in a list that is sorted by key.

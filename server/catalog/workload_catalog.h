@@ -33,7 +33,7 @@ struct KernelSpec;
 
 class WorkloadCatalog {
  public:
-  // Of all, and of one user that is neither root nor the daemon's own.
+  // In all, and by one user that is neither root nor the daemon's own.
   static constexpr size_t kMostWorkloads = 64;
   static constexpr size_t kMostOfUser = 16;
 
@@ -41,7 +41,7 @@ class WorkloadCatalog {
   struct Entry {
     WorkloadRecord record;
     int64_t config_bytes = 0;
-    // Hex SHA-256 of what is declared, whatever its name: equal ones are one.
+    // Hex SHA-256 of the content, whatever its name: equal ones are one.
     std::string digest;
     ModelLayers layers;
     absl::Status readable;  // Not OK: this version derives no layers from it.
@@ -62,7 +62,7 @@ class WorkloadCatalog {
   // count for, beside root's.
   WorkloadCatalog(WorkloadStore* store, Clock* clock, std::string own_user);
 
-  // Reads what is stored. Errors: the store's.
+  // Reads the stored ones. Errors: the store's.
   absl::Status Load();
 
   // Checks and stores a workload of `user`. Errors: as LayersOf;

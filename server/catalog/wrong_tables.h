@@ -1,7 +1,7 @@
-// Tables that choose what was shown to compute wrong results.
+// Tables that choose candidates shown to compute wrong results.
 //
 // A profiling job withdraws its table the moment it finds out
-// (profiling_job.h). What is here finds those of a store that an earlier
+// (profiling_job.h). These functions find those of a store that an earlier
 // daemon, a crash or a full disk has left.
 //
 // Thread safety: pure functions over thread-safe objects.

@@ -38,8 +38,8 @@ class FleetAdmin {
   explicit FleetAdmin(Options options);
 
   // All: FAILED_PRECONDITION where the node is in no fleet, and listing the
-  // devices where they are of several classes; NOT_FOUND for an unknown device
-  // or kernel, and where there is no device; INVALID_ARGUMENT for too long a
+  // devices where they are of several classes. NOT_FOUND for an unknown device
+  // or kernel, and where there is no device. INVALID_ARGUMENT for too long a
   // reason. `by`: the user, as TableRecord::by.
 
   // Makes what serves here the fleet's. Errors: as FleetTables::Publish;

@@ -6,14 +6,14 @@
 //   demand.Start();                       // Tells what this node is asked for.
 //   demand.Of("gemm", silicon_key, spec); // For a profile of the fleet.
 //
-// Use has a fixed number of places for each silicon and kernel. A node writes
-// its own into one that it draws, where what is there is its own or no longer
-// fresh: so few nodes are all there, of many a sample is, and how much is
-// written and stored goes with neither. A workload has one place, by what it
-// is, which whoever has declared it keeps alive.
+// Use has a fixed number of places for each silicon and kernel. Each node picks
+// a random place and writes it if the place is its own or expired. Small fleets
+// are covered completely, large ones are sampled; reads, writes and storage are
+// constant. A workload has one place, by what it is, which whoever has declared
+// it keeps alive.
 //
-// By silicon and not by class, as the ledger: what is asked for does not
-// change with a driver.
+// By silicon and not by class, as the ledger: use does not change with a
+// driver.
 //
 // Why: docs/decisions/0073-demand-of-a-fleet.md.
 // Thread safety: thread-safe; Start, Stop and Look from one thread at a time.
@@ -49,8 +49,8 @@ struct KernelSpec;
 
 class FleetDemand {
  public:
-  // Of use, for each silicon and kernel; and of each node's use there, the
-  // heaviest.
+  // Places for use, for each silicon and kernel; and in each the heaviest
+  // problems.
   static constexpr int kPlaces = 64;
   static constexpr size_t kMostProblems = 64;
   // Workloads of a silicon, and the text of one. Longer ones stay on their
@@ -60,8 +60,8 @@ class FleetDemand {
   // No node counts for more than so many with the median's decisions.
   static constexpr double kMostOfMedian = 8;
   // Ages after which use may be written over, a workload is told again, and
-  // both are forgotten. What is further in the future than a clock may be
-  // wrong is older than all of them.
+  // both are forgotten. Times further in the future than a clock may be wrong
+  // are older than all of them.
   static constexpr double kFreshS = 600;
   static constexpr double kRefreshS = 12 * 3600;
   static constexpr double kForgottenS = 3 * 86400;
@@ -80,10 +80,10 @@ class FleetDemand {
     std::function<std::set<std::string>()> silicon = [] {
       return std::set<std::string>();
     };
-    // Between what a node tells of everything, within a tenth; the first time,
-    // and after an outage, after a random part of `first_within`, so that nodes
-    // do not tell it together. A workload that is declared or removed goes with
-    // the next look.
+    // Between two reports of everything, within a tenth. The first one, and
+    // that after an outage, comes after a random part of `first_within`, so
+    // that nodes do not report together. A workload that is declared or removed
+    // goes with the next look.
     std::chrono::seconds interval{3600};
     std::chrono::seconds first_within{600};
     std::chrono::seconds look_interval{60};
@@ -97,7 +97,7 @@ class FleetDemand {
   void Start();
   void Stop();  // Stops the registry, too.
 
-  // Tells what is due; what the thread does every look_interval.
+  // Tells due entries; the thread does so every look_interval.
   void Look();
 
   // Returns what all nodes are asked for, this one with what it knows now.
@@ -125,13 +125,13 @@ class FleetDemand {
   absl::StatusOr<Told> Read(const char* purpose, const FleetEntry& entry,
                             const std::string& silicon_key) const;
   // Calls `take` with each entry below a prefix that counts; its errors refuse
-  // one. Deletes what is to be forgotten.
+  // one. Deletes forgotten ones.
   absl::Status List(const char* purpose, const std::string& prefix,
                     const std::string& silicon_key,
                     const std::function<absl::Status(const Told&)>& take) const;
-  // Returns the revision of what may be written over at a place (0: nothing is
-  // there), or nothing where it is to stay: it is younger than `most_age_s`,
-  // or its format is a later one.
+  // Returns the revision of an entry that may be written over (0: the place is
+  // empty). Nothing where it is to stay: it is younger than `most_age_s`, or
+  // its format is a later one.
   absl::StatusOr<std::optional<int64_t>> FreeAt(const char* purpose,
                                                 const std::string& place,
                                                 const std::string& silicon_key,
@@ -152,7 +152,7 @@ class FleetDemand {
   void SayOnce(const std::string& text);
 
   const Options options_;
-  // Of Look alone.
+  // Look's alone.
   std::mt19937_64 random_{std::random_device{}()};
   Clock::Duration due_at_;
   bool begun_ = false;

@@ -52,7 +52,7 @@ struct SignedHead {
   std::string public_key;  // 64 hexadecimal digits.
 };
 
-// Heads of FleetHead::before, and what is kept of the reason of each.
+// Heads of FleetHead::before, and bytes of each one's reason.
 inline constexpr size_t kMostHeadsBefore = 4;
 inline constexpr size_t kMostWhyBefore = 200;
 
@@ -72,7 +72,7 @@ std::string FleetClass(const DeviceFacts& device);
 // payloads of such a head, and of one of them. Cannot fail.
 //
 // A payload belongs to one head, and is written and deleted only with it, by
-// commits that expect the head's revision: so no head names one that another
+// commits that expect the head's revision. So no head names one that another
 // node deletes meanwhile.
 std::string HeadsPrefix(absl::string_view fleet_class);
 std::string HeadKey(const ProfileKey& key);
@@ -86,8 +86,8 @@ struct HeadPlace {
 };
 HeadPlace PlaceOf(absl::string_view head_key);
 
-// Return what is signed of a head, and the reverse. Cannot fail: what is no
-// head is one that IsHead denies.
+// Return the signed content of a head, and the reverse. Cannot fail: content
+// that is no head becomes one that IsHead denies.
 v1::FleetHeadContent HeadToProto(const FleetHead& head);
 FleetHead HeadFromProto(const v1::FleetHeadContent& content);
 // Whether it names a table and an epoch.
@@ -98,8 +98,8 @@ std::string SignHead(const FleetHead& head, const SigningKey& key);
 
 // Reads a head that stands at `key`, and checks its signature. Errors:
 // DATA_LOSS for bytes that are none, or are of another class or kernel than
-// where they stand; FAILED_PRECONDITION for a later format; PERMISSION_DENIED
-// for a signature that is not of its key.
+// their key. FAILED_PRECONDITION for a later format. PERMISSION_DENIED for a
+// signature that is not of its key.
 absl::StatusOr<SignedHead> ReadHead(absl::string_view key,
                                     absl::string_view bytes);
 

@@ -21,7 +21,7 @@
 namespace wavetune {
 
 inline constexpr char kNodesPrefix[] = "nodes/";
-// Of what a node tells: of some hundred tables.
+// A node's entry, with some hundred tables.
 inline constexpr size_t kMostNodeBytes = size_t{256} << 10;
 
 struct FleetNode {
@@ -29,7 +29,7 @@ struct FleetNode {
   struct Table {
     std::string fleet_class;
     std::string kernel;
-    std::string digest;  // Of the head that it has accepted; empty: none.
+    std::string digest;  // The head's that it has accepted; empty: none.
     uint64_t epoch = 0;
     std::string behind;         // As FleetView::Standing::behind.
     std::string trial_digest;   // As FleetView::Standing.
@@ -40,11 +40,11 @@ struct FleetNode {
 
   std::string node;
   std::string instance;  // 16 hexadecimal digits, another one for each start.
-  std::string version;   // Of the program.
-  std::vector<std::string> classes;            // Of the devices that it has
-                                               // or had: whose heads it
-                                               // follows.
-  std::vector<std::string> measuring_classes;  // Of those that can, now.
+  std::string version;   // The program's.
+  std::vector<std::string> classes;            // Classes of its devices, also
+                                               // former ones: it follows their
+                                               // heads.
+  std::vector<std::string> measuring_classes;  // Classes that can measure now.
   std::vector<Table> tables;
 
   friend bool operator==(const FleetNode&, const FleetNode&) = default;

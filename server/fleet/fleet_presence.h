@@ -4,18 +4,18 @@
 //   FleetPresence presence({.registry = &registry, .state = …});
 //   presence.Start();
 //
-// What is told is bound to the node's session: it goes within a session's time
-// after the node. Where it has changed it is told again after a random part of
-// `interval`, so that a fleet of many nodes that adopt one table does not keep
-// its registry busy.
+// The entry is bound to the node's session: it goes within a session's
+// time after the node. A change is told after a random part of `interval`.
+// So a fleet of many nodes that adopt one table does not keep its registry
+// busy.
 //
 // Somebody may delete it: the node looks every now and then, and tells it
 // again. Another live node of the same name is left alone: this one is absent
 // then, and says so.
 //
-// Each node has a session, whatever else it asks the registry for: how that
-// stands, and whether what is told is taken, is how the registry answers this
-// node (outage).
+// Each node has a session, whatever else it asks the registry for. The
+// session's state, and whether entries are taken, is how the registry answers
+// this node (outage).
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_PRESENCE_H_
@@ -52,7 +52,7 @@ class FleetPresence {
     std::chrono::milliseconds interval{10000};
     // Between looks whether it is still there; half of it is random.
     std::chrono::milliseconds check_interval{45000};
-    // How long what is there of the same name may be of this node's session
+    // How long an entry of the same name may be of this node's session
     // before.
     std::chrono::milliseconds twin_patience{90000};
     // How old what Nodes returns may be.
@@ -117,12 +117,12 @@ class FleetPresence {
   Time listed_at_{};
   // The thread's own.
   std::string told_;
-  int64_t revision_ = 0;      // Of what it told.
-  std::optional<Time> next_;  // When what has changed is told.
+  int64_t revision_ = 0;      // The told entry's.
+  std::optional<Time> next_;  // When a change is told.
   const Time began_ = std::chrono::steady_clock::now();
   std::string name_;  // That it told.
   Time check_at_{};
-  absl::Status told_status_;  // Of the last try to tell.
+  absl::Status told_status_;  // The last try's to tell.
   bool said_outage_ = false;
   std::optional<Time> twin_since_;
   std::mt19937_64 random_{std::random_device{}()};

@@ -31,9 +31,9 @@
 namespace wavetune {
 
 struct FleetRollout {
-  FleetHead head;  // What is to be one, with the next epoch.
+  FleetHead head;  // The next head, with the next epoch.
   RolloutPlan plan;
-  int64_t head_revision = 0;   // Of what it takes the place of; 0: of nothing.
+  int64_t head_revision = 0;   // The one's that it replaces; 0: none.
   int32_t stage = 0;           // Index into its stages.
   int64_t stage_since_us = 0;  // By who drives it; 0: no stage has begun.
   uint32_t threshold = 0;      // Nodes whose number is at most this take it.
@@ -56,7 +56,7 @@ struct SignedRollout {
 // of one of them. Cannot fail.
 std::string RolloutsPrefix(absl::string_view fleet_class);
 std::string RolloutPlace(const ProfileKey& key);
-// Of the node that drives it: a FleetHolder.
+// The node that drives it: a FleetHolder.
 std::string DriverPlace(const ProfileKey& key);
 
 // Returns an entry that says nothing but the plan; the stage is not begun. With
@@ -87,12 +87,12 @@ struct RolloutStep {
   enum class Kind { kWait, kAdvance, kFinish, kHalt };
 
   Kind kind = Kind::kWait;
-  std::string why;  // What is the matter, for people; empty: nothing is.
+  std::string why;  // Why it is unwell, for people; empty: it is not.
 };
 
-// Returns the next step of a rollout whose nodes say so; those of
-// other classes do not count, nor does the node whose table it is, which serves
-// it in any case. `in_stage_s`: for how long it has been in its stage.
+// Returns the next step of a rollout by the state of its nodes. Those of other
+// classes do not count, nor does the node whose table it is, which serves it in
+// any case. `in_stage_s`: for how long it has been in its stage.
 //
 // A stage is passed when its nodes serve the table and `hold_s` is over. It is
 // halted where more than a tenth of the nodes that serve it are not well, or

@@ -1,10 +1,10 @@
 // FleetRollouts: drives rollouts (fleet_rollout.h) from stage to stage, one
 // node each.
 //
-// The node whose table it is drives it; where that has died, another one of the
+// The node whose table it is drives it. Where that has died, another one of the
 // class does whose key may sign: it signs the stages from then on, and the head
-// at their end. What is done next follows from what all nodes tell of
-// themselves (NextRolloutStep).
+// at their end. The next step follows from the state of all nodes
+// (NextRolloutStep).
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_ROLLOUTS_H_

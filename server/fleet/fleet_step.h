@@ -20,8 +20,8 @@ enum class HeadVerdict {
   kGood,     // Signed by who may.
   kBroken,   // No head at all, or one that nobody has signed or whose signer is
              // revoked: as good as none, whoever sees it.
-  kForeign,  // Of a key that this node does not know, or of a later version:
-             // other nodes may know better, so it stays.
+  kForeign,  // Signed by a key that this node does not know, or a later
+             // version: other nodes may know better, so it stays.
 };
 
 enum class FleetStep {
@@ -55,8 +55,8 @@ struct HeadFacts {
   // A rollout's head that this node is to serve on trial, and whether it does.
   std::optional<FleetHead> trial;
   bool serves_trial = false;
-  // It serves a table of the fleet that is neither head nor trial: what is left
-  // of a rollout that was halted.
+  // It serves a table of the fleet that is neither head nor trial: the rest of
+  // a rollout that was halted.
   bool stray = false;
 };
 

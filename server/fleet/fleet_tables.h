@@ -6,7 +6,7 @@
 // It watches the heads of the classes of this node's devices, and takes the
 // step that fleet_step.h names for each:
 //
-// - It adopts a head that is signed by who may and newer than what it has: the
+// - It adopts a head that is signed by who may and newer than its own. The
 //   payload is fetched once, after a random wait, judged as an imported table,
 //   and served.
 // - It publishes what a job of this node promoted: payload and head in one
@@ -58,13 +58,13 @@ namespace wavetune {
 
 class FleetTables {
  public:
-  // Of one class; what somebody writes beyond that is left out.
+  // Heads of one class; entries beyond that are left out.
   static constexpr size_t kMostHeads = 1000;
   static constexpr size_t kMostHeadBytes = 16 << 10;
   // Payloads of a head that stay in the registry: its own, and those before it
   // for who is late and for a rollback. Whoever writes a head deletes the rest.
   static constexpr size_t kPayloadsKept = 3;
-  // Of one kernel.
+  // For one kernel.
   static constexpr size_t kMostWithdrawals = 100;
 
   // Pointers outlive the object.
@@ -116,9 +116,9 @@ class FleetTables {
   // A rollout of one of this node's classes.
   struct Rollout {
     FleetRollout rollout;
-    int64_t revision = 0;       // Of its entry.
+    int64_t revision = 0;       // Its entry's.
     std::string driver;         // The node that drives it; empty: none does.
-    int64_t head_revision = 0;  // Of the class's head now; 0: it has none.
+    int64_t head_revision = 0;  // The class's head's now; 0: it has none.
     // A later head is there: it leads to nothing any more.
     bool overtaken = false;
     // Why it was halted before, whatever its entry says now; empty: it was not.
@@ -128,7 +128,7 @@ class FleetTables {
   explicit FleetTables(Options options);
   ~FleetTables();  // Stops.
 
-  // Reads what was accepted, and begins. What a key signed that is trusted no
+  // Reads the accepted heads, and begins. What a key signed that is trusted no
   // longer was never accepted. Errors: the store's.
   absl::Status Start();
   // Stops the registry, too. The catalog may still tell of changes.
@@ -161,9 +161,9 @@ class FleetTables {
   // Whether this node serves a table for its devices of that key.
   bool Serves(const ProfileKey& key, const std::string& digest) const;
 
-  // Returns why the rollout of a table was halted, where it is the last of its
-  // kernel and class that was, and the class has not accepted the table since;
-  // else nothing.
+  // Returns why the rollout of a table was halted, where it is the last halted
+  // one of its kernel and class. Nothing else, and where the class has accepted
+  // the table since.
   std::string WhyHalted(const TableRecord& table);
 
   // What an operator has the fleet serve.
@@ -187,11 +187,11 @@ class FleetTables {
   // Returns it of a kernel and class: what the class had accepted before what
   // it has, or of that the one of `digest` (as RollbackTarget's). Also one that
   // `history`, the past of this node, has accepted of the fleet or found
-  // itself, but for what was halted, where `digest` names it. What is on trial
-  // is no past: while it is, the head is what is gone back to. Errors:
-  // NOT_FOUND where there is none; ALREADY_EXISTS where the class has it, also
-  // where a rollout was just halted; FAILED_PRECONDITION where it is frozen,
-  // and as Publish; INVALID_ARGUMENT for too short a digest; the registry's.
+  // itself, but for halted ones, where `digest` names it. A table on trial is
+  // no past: meanwhile a rollback goes to the head. Errors: NOT_FOUND where
+  // there is none. ALREADY_EXISTS where the class has it, also where a rollout
+  // was just halted. FAILED_PRECONDITION where it is frozen, and as Publish.
+  // INVALID_ARGUMENT for too short a digest. The registry's.
   absl::StatusOr<Earlier> FindEarlier(const std::string& fleet_class,
                                       const std::string& kernel,
                                       const std::string& digest,
@@ -204,10 +204,10 @@ class FleetTables {
   absl::Status Halt(const Order& order);
   // Makes a table the fleet's, with the next epoch; every node of the class
   // follows, this one too. Returns the head. Errors: FAILED_PRECONDITION
-  // without a key, where it is frozen, was withdrawn, or where the head is of a
-  // key that this node does not know; PERMISSION_DENIED where this node's key
-  // may not sign; ALREADY_EXISTS where it is the fleet's; ABORTED where another
-  // node was ahead; the registry's.
+  // without a key, where it is frozen, was withdrawn, or the head is of a key
+  // that this node does not know. PERMISSION_DENIED where this node's key may
+  // not sign. ALREADY_EXISTS where it is the fleet's. ABORTED where another
+  // node was ahead. The registry's.
   absl::StatusOr<FleetHead> Publish(const Order& order);
 
   // Has nobody move the head of a kernel, whatever jobs find. Errors:
@@ -225,29 +225,29 @@ class FleetTables {
 
   // What an entry of the registry is, as far as it was looked at.
   struct Judgement {
-    int64_t revision = 0;     // Of the entry; 0: there was none.
+    int64_t revision = 0;     // The entry's; 0: there was none.
     uint64_t trust_list = 0;  // By which list of trusted keys.
     HeadVerdict verdict = HeadVerdict::kNone;
     std::optional<SignedHead> head;  // Where it is good.
     std::string signer;
     std::string refused;    // Why it is not good; empty: it is, or is none.
     bool unusable = false;  // It cannot serve here.
-    bool counted = false;   // Among what was refused, for another reason.
+    bool counted = false;   // Among the refused, for another reason.
   };
 
   // A rollout's entry, as far as it was looked at.
   struct Trial {
     int64_t revision = 0;
     std::optional<FleetRollout> rollout;  // Where who signed it may.
-    Judgement judged;                     // Of its plan.
+    Judgement judged;                     // On its plan.
     bool served = false;                  // It has served here.
     std::string fault;  // Why it cannot, for a reason that is its own.
   };
 
-  // What is known of one head. The thread reads a copy, as news may come.
+  // One head's state. The thread reads a copy, as news may come.
   struct State {
     std::optional<FleetEntry> registered;  // What the registry has.
-    Judgement judged;                      // Of that, or of the one before.
+    Judgement judged;                      // On that, or the one before.
     std::optional<SignedHead> accepted;
     // That was accepted, and whose key is revoked by now.
     std::optional<SignedHead> lapsed;
@@ -256,9 +256,10 @@ class FleetTables {
     std::string behind;
     std::optional<FleetEntry> rolled_out;  // The rollout that the registry has.
     std::string driver;                    // Who drives it.
-    Trial trial;                           // Of that, or of the one before.
+    Trial trial;                           // The rollout's, or the one's
+                                           // before.
     std::optional<FleetFreeze> frozen;
-    // Of who may say so; the bound leaves out none of what serves here.
+    // Signed by who may; the bound leaves out none of a table that serves here.
     std::map<std::string, SignedWithdrawal> withdrawn;  // By digest.
     // Digests: what this node obeyed, whose key is revoked by now.
     std::set<std::string> lapsed_withdrawals;
@@ -286,8 +287,8 @@ class FleetTables {
   void Run();
   // Watches the classes of devices that are known by now.
   void WatchClasses();
-  // Hears all orders again where other keys are trusted: what was not is not
-  // kept.
+  // Hears all orders again where other keys are trusted: those of other keys
+  // were not kept.
   void WatchOrdersAnew();
   void OnNews(const std::string& fleet_class, const FleetNews& news,
               void (FleetTables::*take)(const std::string&, const FleetNews&));
@@ -304,15 +305,15 @@ class FleetTables {
   // Returns who found a table wrong; nothing where nobody did who may say so.
   std::optional<FleetWithdrawal> WithdrawalOf(const State& state,
                                               const std::string& digest) const;
-  // Ends what serves and was found wrong on another node; tells the others
-  // what was found wrong on this one.
+  // Ends tables that serve and were found wrong on another node; tells the
+  // others of those found wrong on this one.
   void ObeyWithdrawals();
   void TellWithdrawals();
   absl::Status TellWithdrawal(const TableRecord& record);
   void TakeRollouts(const std::string& fleet_class, const FleetNews& news);
   // The newest of each key that this node measured and that serves.
   OwnTables FindOwnTables() const;
-  // Does what is to be done about one head now, and plans the next try.
+  // Takes the due step for one head now, and plans the next try.
   void Settle(const std::string& key, const OwnTables& own);
   absl::Status Take(FleetStep step, const std::string& key, const State& state,
                     const HeadFacts& facts, const TableRecord* own);
@@ -320,7 +321,7 @@ class FleetTables {
                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state, uint64_t trust_list);
-  // What was accepted of a key that is revoked. Holds mutex_.
+  // Lets go of an accepted head that counts no more. Holds mutex_.
   void Lapse(State& state) const;
   void AddLapsed(const State& state, HeadFacts& facts) const;
   // Judges the registered rollout likewise, and adds it to the facts.
@@ -342,7 +343,7 @@ class FleetTables {
   // published beside it.
   absl::Status LeaveToRollout(const std::string& key, State& state,
                               const TableRecord& own);
-  // What is left of a rollout that has ended, if it serves.
+  // The rest of an ended rollout, if it serves.
   std::optional<TableRecord> StrayOf(const std::string& key,
                                      const State& state) const;
   absl::Status GoBack(const std::string& key, const State& state);
@@ -398,7 +399,7 @@ class FleetTables {
   absl::StatusOr<State> StateForOrder(const std::string& key);
   static HeadFacts FactsOf(const State& state);
   FleetFreeze FreezeOf(const Order& order, const std::string& what) const;
-  // What is known sooner than the watch tells; it may have told of more.
+  // An entry read before the watch tells it; keeps what is newer.
   static void SetRegistered(State& now, const State& before,
                             std::optional<FleetEntry> entry);
   // ABORTED where the registry's head is another one by now.

@@ -76,7 +76,7 @@ struct FleetSummary {
   };
   // To those of a class and kernel.
   struct Spread {
-    // Of those behind.
+    // Nodes behind.
     static constexpr size_t kMostExamples = 20;
 
     std::string fleet_class;

@@ -55,15 +55,15 @@ class EntryBudget {
   size_t bytes_ = 0;                     // All together.
 };
 
-// Returns the memory that what is at `place` takes when it is parsed as a
+// Returns the memory that the entry at `place` takes when it is parsed as a
 // message of `type`. Errors: DATA_LOSS for bytes that are none, or that would
-// take more than `most_bytes`. For what is within a message as bytes, too.
+// take more than `most_bytes`. Also for entries inside of a message as bytes.
 absl::StatusOr<size_t> CheckEntry(absl::string_view place,
                                   absl::string_view bytes, size_t most_bytes,
                                   const google::protobuf::Descriptor& type);
 
-// Parses what is at `place`, whoever signed it: a key may be stolen. Errors: as
-// CheckEntry. Sets `parsed_bytes`, where given, to what it takes.
+// Parses the entry at `place`, whoever signed it: a key may be stolen. Errors:
+// as CheckEntry. Sets `parsed_bytes`, where given, to what it takes.
 absl::Status ParseEntry(absl::string_view place, absl::string_view bytes,
                         size_t most_bytes, google::protobuf::Message* message,
                         size_t* parsed_bytes = nullptr);
