@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "fit/build/misfit_coordinates.h"
-#include "model/kernel/device.h"
+#include "fit/build/tile_fills.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
@@ -14,9 +13,8 @@ namespace {
 constexpr double kNearlyFull = 0.9;
 
 // The mean over the representative problems of a specialisation; 1 without any.
-double MeanOf(const MisfitCoordinate& coordinate, const KernelSpec& spec,
-              const Mapping& mapping, const std::string& specialisation) {
-  const Configuration& configuration = spec.default_configuration;
+double MeanOf(const wavetune::TileFill& fill, const KernelSpec& spec,
+              const std::string& specialisation) {
   double sum = 0;
   double weight = 0;
   for (const WeightedProblem& weighted : spec.representative_problems) {
@@ -25,8 +23,7 @@ double MeanOf(const MisfitCoordinate& coordinate, const KernelSpec& spec,
         problem.specialisation != specialisation) {
       continue;
     }
-    const Coordinates at = MapProblem(mapping, problem.View(), configuration);
-    sum += weighted.weight * coordinate.value(problem, configuration, at);
+    sum += weighted.weight * fill.At(problem, spec.default_configuration);
     weight += weighted.weight;
   }
   return weight > 0 ? sum / weight : 1;
@@ -37,20 +34,17 @@ double MeanOf(const MisfitCoordinate& coordinate, const KernelSpec& spec,
 std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec) {
   std::vector<TileFill> found;
   for (const std::string& name : spec.SpecialisationNames()) {
-    const Mapping& mapping = spec.MappingOf(name);
-    Mapping counted = mapping;
+    Mapping counted = spec.MappingOf(name);
     if (counted.total_iterations.has_value()) {
       counted.tiles = Expression::Constant(1);
     }
-    for (const MisfitCoordinate& c : MisfitCoordinates(
-             spec.Of(name), counted, spec.WaveFormOf(name), DeviceFacts())) {
-      if (c.unit != MisfitCoordinate::Unit::kShare) continue;
-      const double mean = MeanOf(c, spec, mapping, name);
+    for (const wavetune::TileFill& fill : TileFillsOf(spec.Of(name), counted)) {
+      const double mean = MeanOf(fill, spec, name);
       const bool known = std::any_of(
           found.begin(), found.end(),
-          [&](const TileFill& other) { return other.what == c.name; });
+          [&](const TileFill& other) { return other.what == fill.name; });
       if (mean >= kNearlyFull || known) continue;
-      found.push_back({c.name, mean, c.advice_where_it_costs});
+      found.push_back({fill.name, mean, fill.advice});
     }
   }
   return found;

@@ -314,7 +314,7 @@ absl::StatusOr<FitResult> FitTable(const ProfileInput& input) {
   }
   AddLayers(input, all, result, on_table);
   for (const Fitted& f : all) {
-    for (FitNote& note : NotesOnMisfit(input, *f.state, f.models, f.eligible)) {
+    for (FitNote& note : NotesOnMisfit(input, *f.state, f.eligible)) {
       on_table.push_back(std::move(note));
     }
   }

@@ -1,19 +1,21 @@
 #include "fit/build/misfit_notes.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "fit/build/misfit_coordinates.h"
-#include "fit/build/residual_classes.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "fit/build/tile_fills.h"
+#include "fit/models/candidate_model.h"
 #include "fit/models/held_out.h"
+#include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
@@ -21,288 +23,238 @@ namespace {
 
 // Above the note that only says how much is missed (fit/build/fit_notes.cc).
 constexpr double kDoesNotFollowACoordinate = 12;
-constexpr int kMostCoordinates = 2;
-// Of two coordinates that explain as much the more telling one is named.
-constexpr double kAsGood = 0.9;
-
+constexpr double kLeastExcess = 0.1;
+constexpr double kErrors = 3;
+constexpr size_t kFewestProblems = 6;  // Of a third.
 // Parts of the problems that are predicted from the others.
 constexpr size_t kHeldOutParts = 2;
 
-// Launches with the prediction of a model that was not fitted to them.
-struct Launches {
-  std::vector<ResidualPoint> points;
-  std::vector<const Observation*> observations;
-  std::vector<size_t> candidates;
-
-  void Add(const SubTable& axes, const CandidateModel& model, size_t candidate,
-           const Observation& o) {
-    points.push_back({.ratio = o.latency_us / PredictUs(axes, model, o.at),
-                      .weight = o.weight});
-    observations.push_back(&o);
-    candidates.push_back(candidate);
-  }
+struct Coordinate {
+  std::string name;
+  // Finite and >= 0.
+  std::function<double(const Configuration&, const Observation&)> value;
+  // Values for people: shares; else times what is usual of a configuration.
+  bool share = false;
+  std::string advice;
 };
 
-// Numbers the launches' problems in their order, so that both halves of the
-// problems are spread alike.
-void NumberProblems(Launches& launches) {
-  std::map<Problem, size_t> numbers;
-  for (const Observation* o : launches.observations) numbers[o->problem] = 0;
-  size_t number = 0;
-  for (auto& [problem, own] : numbers) own = number++;
-  for (size_t p = 0; p < launches.points.size(); ++p) {
-    launches.points[p].problem = numbers[launches.observations[p]->problem];
+// Bytes of the cold arguments, without those of elements that have no work:
+// nothing is done for them.
+double ColdBytes(const KernelSpec& spec, const Problem& problem,
+                 const Configuration& configuration) {
+  std::vector<int64_t> some = problem.repeated;
+  std::erase(some, 0);
+  const ProblemView view(absl::MakeConstSpan(problem.extents), some);
+  double bytes = 0;
+  for (const Argument& argument : spec.arguments) {
+    if (argument.role == ArgumentRole::kScalar || !argument.cold) continue;
+    bytes += static_cast<double>(Evaluate(argument.size, view, configuration)) *
+             static_cast<double>(ElementBytes(argument.type));
   }
+  return bytes;
 }
 
-// Adds the representative launches of one candidate, each predicted by a model
-// of the anchors and of the other half of them.
-void AddHeldOut(const SpecialisationState& state, size_t index,
-                int64_t multiprocessors, Launches& launches) {
-  const CandidateState& candidate = state.candidates[index];
-  for (const HeldOutFold& fold :
-       HeldOutFolds(candidate.observations, kHeldOutParts)) {
-    const CandidateModel model =
-        FitCandidate(state.axes, candidate.candidate->tiles_per_wave,
-                     multiprocessors, fold.fitted);
-    for (const Observation* o : fold.held_out) {
-      launches.Add(state.axes, model, index, *o);
-    }
+std::vector<Coordinate> CoordinatesOf(const KernelSpec& spec,
+                                      const Mapping& mapping) {
+  std::vector<Coordinate> all;
+  for (const TileFill& fill : TileFillsOf(spec, mapping)) {
+    all.push_back({.name = fill.name,
+                   .value =
+                       [fill](const Configuration& c, const Observation& o) {
+                         return fill.At(o.problem, c);
+                       },
+                   .share = true,
+                   .advice = fill.advice});
   }
-}
-
-// Launches at representative problems; where none was measured all launches,
-// predicted by the models that were fitted to them.
-Launches LaunchesOf(const SpecialisationState& state,
-                    const std::vector<CandidateModel>& models,
-                    const std::vector<bool>& eligible,
-                    int64_t multiprocessors) {
-  Launches launches;
-  for (size_t i = 0; i < state.candidates.size(); ++i) {
-    if (eligible[i]) AddHeldOut(state, i, multiprocessors, launches);
+  std::vector<std::string> cold;
+  for (const Argument& argument : spec.arguments) {
+    if (argument.cold) cold.push_back(argument.name);
   }
-  const bool in_sample = launches.points.empty();
-  for (size_t i = 0; in_sample && i < models.size(); ++i) {
-    if (!eligible[i]) continue;
-    for (const Observation& o : state.candidates[i].observations) {
-      launches.Add(state.axes, models[i], i, o);
-    }
+  if (!cold.empty()) {
+    const std::string list = absl::StrJoin(cold, ", ");
+    all.push_back(
+        {.name = absl::StrCat("the bytes of ", list,
+                              " that it reads cold for each iteration"),
+         .value =
+             [&spec](const Configuration& c, const Observation& o) {
+               return ColdBytes(spec, o.problem, c) /
+                      (static_cast<double>(o.at.tiles) * o.at.iterations);
+             },
+         .advice = absl::StrCat(
+             "name representative_problems that read little and much of ", list,
+             " for their tiles, or count it in total_iterations")});
   }
-  NumberProblems(launches);
-  return launches;
-}
-
-double Median(std::vector<double> values) {
-  const auto middle =
-      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-double ValueOf(const MisfitCoordinate& coordinate,
-               const CandidateState& candidate, const Observation& o) {
-  return coordinate.value(o.problem, candidate.candidate->configuration, o.at);
-}
-
-std::vector<double> ValuesOf(const MisfitCoordinate& coordinate,
-                             const SpecialisationState& state,
-                             const Launches& launches) {
-  std::vector<double> values;
-  for (size_t p = 0; p < launches.points.size(); ++p) {
-    values.push_back(ValueOf(coordinate,
-                             state.candidates[launches.candidates[p]],
-                             *launches.observations[p]));
-  }
-  return values;
-}
-
-// Against what is usual of the candidate's launches in the same segment, whose
-// coefficients have taken that up.
-std::vector<double> Relative(const MisfitCoordinate& coordinate,
-                             const SpecialisationState& state,
-                             const Launches& launches,
-                             std::vector<double> values) {
-  using Segment = std::array<size_t, 3>;  // Candidate, row and wave regime.
-  const auto segment_of = [&](size_t candidate, const Observation& o) {
-    const SegmentPlace place =
-        PlaceAt(state.axes,
-                state.candidates[candidate].candidate->tiles_per_wave, o.at);
-    return Segment{candidate, place.row_regime, place.wave_regime};
-  };
-  std::map<Segment, std::vector<double>> all;
-  const std::set<size_t> candidates(launches.candidates.begin(),
-                                    launches.candidates.end());
-  for (const size_t candidate : candidates) {
-    const CandidateState& c = state.candidates[candidate];
-    for (const Observation& o : c.observations) {
-      all[segment_of(candidate, o)].push_back(ValueOf(coordinate, c, o));
-    }
-  }
-  std::map<Segment, double> usual;
-  for (auto& [segment, own] : all) usual[segment] = Median(std::move(own));
-  for (size_t p = 0; p < values.size(); ++p) {
-    const double median =
-        usual[segment_of(launches.candidates[p], *launches.observations[p])];
-    if (median > 0) values[p] = values[p] / median;
-  }
-  return values;
-}
-
-// A coordinate with the classes of launches along it.
-struct Explanation {
-  const MisfitCoordinate* coordinate = nullptr;
-  const std::vector<double>* values = nullptr;  // As they are, for people.
-  ResidualClasses found;
-};
-
-// A coordinate's value at each launch: they stay the same while what is found
-// is taken out of the ratios.
-struct Values {
-  std::vector<double> as_they_are;  // For people.
-  std::vector<double> compared;
-};
-
-std::vector<Values> AllValues(const std::vector<MisfitCoordinate>& coordinates,
-                              const SpecialisationState& state,
-                              const Launches& launches) {
-  std::vector<Values> all;
-  for (const MisfitCoordinate& coordinate : coordinates) {
-    Values& own = all.emplace_back();
-    own.as_they_are = ValuesOf(coordinate, state, launches);
-    own.compared = coordinate.relative
-                       ? Relative(coordinate, state, launches, own.as_they_are)
-                       : own.as_they_are;
-  }
+  all.push_back({.name = "how much longer the longest loop is than the mean",
+                 .value =
+                     [](const Configuration&, const Observation& o) {
+                       return static_cast<double>(o.at.longest_loop) /
+                              o.at.iterations;
+                     },
+                 .advice = "count in longest_loop of the mapping what the "
+                           "longest tile does"});
   return all;
 }
 
-bool IsWorthNaming(const ResidualClasses& found) {
-  return found.IsSure() &&
-         found.gain >= std::max(kWorthNaming, kShareOfError * found.error);
-}
-
-// The coordinate that explains most; without one where none is worth naming.
-Explanation Best(const std::vector<MisfitCoordinate>& coordinates,
-                 const std::vector<Values>& values, const Launches& launches) {
-  Explanation best;
-  double most = 0;
-  for (size_t i = 0; i < coordinates.size(); ++i) {
-    ResidualClasses found =
-        ClassifyResiduals(launches.points, values[i].compared);
-    const double gain = found.gain;
-    if (!IsWorthNaming(found) || gain * kAsGood <= most) continue;
-    most = gain;
-    best = {&coordinates[i], &values[i].as_they_are, std::move(found)};
-  }
-  return best;
-}
-
-std::string FormatValue(MisfitCoordinate::Unit unit, double value) {
-  switch (unit) {
-    case MisfitCoordinate::Unit::kShare:
-      return absl::StrFormat("%.0f %%", value * 100);
-    case MisfitCoordinate::Unit::kBytes:
-      if (value >= 1024 * 1024) {
-        return absl::StrFormat("%.3g MiB", value / (1024 * 1024));
-      }
-      if (value >= 1024) return absl::StrFormat("%.3g KiB", value / 1024);
-      return absl::StrFormat("%.3g bytes", value);
-    case MisfitCoordinate::Unit::kCount:
-      break;
-  }
-  return absl::StrFormat("%.4g", value);
-}
-
-// The classes of launches that take least and most of what is predicted.
-struct Ends {
-  size_t fast = 0;
-  size_t slow = 0;
+// A launch beside the prediction of a model that was not fitted to it.
+struct Launch {
+  const Configuration* configuration = nullptr;
+  const Observation* observation = nullptr;
+  double log = 0;  // Of measured / predicted.
 };
 
-Ends EndsOf(const std::vector<ResidualClass>& classes) {
-  Ends ends;
-  for (size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i].ratio < classes[ends.fast].ratio) ends.fast = i;
-    if (classes[i].ratio > classes[ends.slow].ratio) ends.slow = i;
+std::vector<Launch> LaunchesOf(const SpecialisationState& state,
+                               const std::vector<bool>& eligible,
+                               int64_t multiprocessors) {
+  std::vector<Launch> launches;
+  for (size_t i = 0; i < state.candidates.size(); ++i) {
+    if (!eligible[i]) continue;
+    const CandidateState& candidate = state.candidates[i];
+    for (const HeldOutFold& fold :
+         HeldOutFolds(candidate.observations, kHeldOutParts)) {
+      const CandidateModel model =
+          FitCandidate(state.axes, candidate.candidate->tiles_per_wave,
+                       multiprocessors, fold.fitted);
+      for (const Observation* o : fold.held_out) {
+        launches.push_back(
+            {&candidate.candidate->configuration, o,
+             std::log(o->latency_us / PredictUs(state.axes, model, o->at))});
+      }
+    }
   }
-  return ends;
+  return launches;
 }
 
-// The median of a class in the coordinate's own unit.
-double ValueOfClass(const Explanation& e, size_t index) {
-  std::vector<double> own;
-  for (size_t p = 0; p < e.values->size(); ++p) {
-    if (e.found.class_of[p] == index) own.push_back((*e.values)[p]);
+// A launch's place along a coordinate.
+struct Place {
+  double value = 0;     // As it is.
+  double compared = 0;  // Over the median of its configuration.
+  const Launch* launch = nullptr;
+};
+
+// Ascending by what is compared.
+std::vector<Place> PlacesOf(const Coordinate& coordinate,
+                            const std::vector<Launch>& launches) {
+  std::vector<Place> places;
+  std::map<Configuration, std::vector<double>> of_configuration;
+  for (const Launch& launch : launches) {
+    const double value =
+        coordinate.value(*launch.configuration, *launch.observation);
+    places.push_back({value, value, &launch});
+    of_configuration[*launch.configuration].push_back(value);
   }
-  return Median(std::move(own));
+  for (auto& [configuration, values] : of_configuration) {
+    std::sort(values.begin(), values.end());
+  }
+  for (Place& place : places) {
+    const std::vector<double>& own =
+        of_configuration[*place.launch->configuration];
+    const double median = own[own.size() / 2];
+    if (median > 0) place.compared /= median;
+  }
+  std::stable_sort(
+      places.begin(), places.end(),
+      [](const Place& a, const Place& b) { return a.compared < b.compared; });
+  return places;
 }
 
-// "12 %", or "0.3 times what is usual of a configuration" where the values of
-// different configurations do not compare.
-std::string ClassText(const Explanation& e, size_t index, bool own_unit) {
-  if (own_unit) {
-    return FormatValue(e.coordinate->unit, ValueOfClass(e, index));
+// Launches with alike values. What launches of one problem have in common is no
+// evidence for a coordinate: the unit is a problem.
+struct Third {
+  size_t problems = 0;
+  double value = 0;     // Of the launch in the middle, as it is.
+  double compared = 0;  // The same, as it is compared.
+  double mean = 0;      // Of the problems' mean logarithms.
+  double variance = 0;  // Of that mean.
+};
+
+Third Judge(absl::Span<const Place> places) {
+  std::map<Problem, std::pair<double, double>> sums;
+  for (const Place& place : places) {
+    auto& [sum, count] = sums[place.launch->observation->problem];
+    sum += place.launch->log;
+    ++count;
+  }
+  const Place& middle = places[places.size() / 2];
+  Third third{.problems = sums.size(),
+              .value = middle.value,
+              .compared = middle.compared};
+  const auto n = static_cast<double>(sums.size());
+  for (const auto& [problem, own] : sums) {
+    third.mean += own.first / own.second / n;
+  }
+  for (const auto& [problem, own] : sums) {
+    const double deviation = own.first / own.second - third.mean;
+    third.variance += deviation * deviation / (n * std::max(n - 1, 1.0));
+  }
+  return third;
+}
+
+struct Misfit {
+  const Coordinate* coordinate = nullptr;
+  Third low;
+  Third high;
+  // By how much more than predicted launches of the high third take than those
+  // of the low one: a logarithm. 0: nothing is sure.
+  double excess = 0;
+};
+
+Misfit MisfitOf(const Coordinate& coordinate,
+                const std::vector<Launch>& launches) {
+  const std::vector<Place> places = PlacesOf(coordinate, launches);
+  // Many may have what is usual: they are of neither third.
+  const size_t third = places.size() / 3;
+  const auto is = [&](auto than) {
+    return static_cast<size_t>(
+        std::count_if(places.begin(), places.end(), [&](const Place& p) {
+          return than(p.compared, places[places.size() / 2].compared);
+        }));
+  };
+  const size_t less = std::min(third, is(std::less<>()));
+  const size_t more = std::min(third, is(std::greater<>()));
+  if (less == 0 || more == 0) return {};
+  const absl::Span<const Place> all(places);
+  Misfit misfit{&coordinate, Judge(all.first(less)), Judge(all.last(more))};
+  const double excess = misfit.high.mean - misfit.low.mean;
+  const double error = std::sqrt(misfit.low.variance + misfit.high.variance);
+  if (std::min(misfit.low.problems, misfit.high.problems) >= kFewestProblems &&
+      excess > std::max(std::log1p(kLeastExcess), kErrors * error)) {
+    misfit.excess = excess;
+  }
+  return misfit;
+}
+
+std::string ValueText(const Misfit& misfit, const Third& third) {
+  if (misfit.coordinate->share) {
+    return absl::StrFormat("%.0f %%", third.value * 100);
   }
   return absl::StrFormat("%.2g times what is usual of a configuration",
-                         e.found.classes[index].value);
-}
-
-std::string Advice(const Explanation& e, const Ends& ends) {
-  const MisfitCoordinate& c = *e.coordinate;
-  const double fast = ValueOfClass(e, ends.fast);
-  const double slow = ValueOfClass(e, ends.slow);
-  if (c.limit > 0 && fast <= c.limit && slow > c.limit) return c.advice_beyond;
-  return ends.slow > ends.fast ? c.advice_where_it_costs
-                               : c.advice_where_it_saves;
-}
-
-std::string Text(const Explanation& e) {
-  const std::vector<ResidualClass>& classes = e.found.classes;
-  const Ends ends = EndsOf(classes);
-  const bool own_unit =
-      !e.coordinate->relative ||
-      (e.coordinate->unit == MisfitCoordinate::Unit::kShare &&
-       (ValueOfClass(e, ends.fast) < ValueOfClass(e, ends.slow)) ==
-           (ends.fast < ends.slow));
-  return absl::StrFormat(
-      "the fit does not follow %s: where that is %s, launches take %.2f times "
-      "what the model says, where it is %s, %.2f times; with it the mean error "
-      "would be %.0f instead of %.0f %%. To do: %s",
-      e.coordinate->name, ClassText(e, ends.fast, own_unit),
-      classes[ends.fast].ratio, ClassText(e, ends.slow, own_unit),
-      classes[ends.slow].ratio, (e.found.error - e.found.gain) * 100,
-      e.found.error * 100, Advice(e, ends));
-}
-
-// Takes what the explanation says out of the ratios.
-void Correct(const Explanation& e, Launches& launches) {
-  for (size_t p = 0; p < launches.points.size(); ++p) {
-    launches.points[p].ratio /= e.found.classes[e.found.class_of[p]].ratio;
-  }
+                         third.compared);
 }
 
 }  // namespace
 
 std::vector<FitNote> NotesOnMisfit(const ProfileInput& input,
                                    const SpecialisationState& specialisation,
-                                   const std::vector<CandidateModel>& models,
                                    const std::vector<bool>& eligible) {
-  const std::vector<MisfitCoordinate> coordinates = MisfitCoordinates(
-      input.spec->Of(specialisation.name), *specialisation.mapping,
-      specialisation.axes.form, input.device);
-  Launches launches = LaunchesOf(specialisation, models, eligible,
-                                 input.device.multiprocessors);
-  const std::vector<Values> values =
-      AllValues(coordinates, specialisation, launches);
-  std::vector<FitNote> notes;
-  for (int i = 0; i < kMostCoordinates; ++i) {
-    const Explanation best = Best(coordinates, values, launches);
-    if (best.coordinate == nullptr) break;
-    notes.push_back({absl::StrCat(NotePrefix(specialisation), Text(best)),
-                     kDoesNotFollowACoordinate + best.found.gain});
-    Correct(best, launches);
+  const std::vector<Coordinate> coordinates = CoordinatesOf(
+      input.spec->Of(specialisation.name), *specialisation.mapping);
+  const std::vector<Launch> launches =
+      LaunchesOf(specialisation, eligible, input.device.multiprocessors);
+  Misfit worst;
+  for (const Coordinate& coordinate : coordinates) {
+    const Misfit misfit = MisfitOf(coordinate, launches);
+    if (misfit.excess > worst.excess) worst = misfit;
   }
-  return notes;
+  if (worst.excess == 0) return {};
+  return {
+      {absl::StrFormat(
+           "%sthe fit does not follow %s: where that is %s, launches take %.2f "
+           "times what the model says, where it is %s, %.2f times. To do: %s",
+           NotePrefix(specialisation), worst.coordinate->name,
+           ValueText(worst, worst.low), std::exp(worst.low.mean),
+           ValueText(worst, worst.high), std::exp(worst.high.mean),
+           worst.coordinate->advice),
+       kDoesNotFollowACoordinate + worst.excess}};
 }
 
 }  // namespace wavetune

@@ -30,8 +30,6 @@ using ::testing::IsEmpty;
 using testing::SyntheticDevice;
 using testing::SyntheticDeviceOptions;
 
-constexpr int64_t kCacheBytes = 16 << 20;
-
 // Times the launch of `sample` by more or less than the device has it.
 using Distortion = std::function<double(const Sample& sample)>;
 
@@ -41,7 +39,6 @@ std::vector<std::string> Misfits(KernelSpec spec, const Distortion& distortion,
                                  SyntheticDeviceOptions options = {}) {
   const SyntheticDevice device(std::move(spec), options);
   ProfileInput input = device.Input();
-  input.device.last_level_cache_bytes = kCacheBytes;
   constexpr double kLaunchUs = 4;
   for (ProfileStep step = PlanNext(input); !step.items.empty();
        step = PlanNext(input)) {
@@ -176,51 +173,25 @@ TEST(MisfitNotesTest, WeightsOfEachElementAreNamed) {
       Misfits(AskedGroupedGemm(), by_weights);
   ASSERT_FALSE(misfits.empty());
   EXPECT_THAT(misfits[0],
-              ::testing::AnyOf(HasSubstr("the number of m elements"),
-                               HasSubstr("reads cold")));
+              AllOf(HasSubstr("the bytes of b that it reads cold"),
+                    HasSubstr("times what is usual of a configuration"),
+                    HasSubstr("name representative_problems")));
 }
 
-TEST(MisfitNotesTest, APassiveDimensionIsNamed) {
+TEST(MisfitNotesTest, ALongestLoopThatIsNotCountedIsNamed) {
   KernelSpec spec = testing::CausalAttentionSpec();
-  AskFor({{1, 3, 8}, {32}, {1, 2, 4, 8}, {64, 192, 512, 1024}, {512, 2048}},
+  AskFor({{1, 2}, {8, 32}, {8}, {64, 192, 512, 1024, 2048}, {64, 192, 1024}},
          spec);
-  const auto by_heads = [](const Sample& sample) {
-    return 0.5 + 0.125 * static_cast<double>(sample.problem.extents[2]);
+  const Mapping mapping = *spec.specialisations[1].mapping;
+  const auto by_tail = [mapping](const Sample& sample) {
+    if (sample.problem.specialisation.empty()) return 1.0;
+    const Coordinates at =
+        MapProblem(mapping, sample.problem.View(), sample.configuration);
+    return static_cast<double>(at.longest_loop) / at.iterations;
   };
-  const std::vector<std::string> misfits = Misfits(spec, by_heads);
+  const std::vector<std::string> misfits = Misfits(spec, by_tail);
   ASSERT_FALSE(misfits.empty());
-  EXPECT_THAT(misfits[0], HasSubstr("does not follow kv_heads"));
-}
-
-TEST(MisfitNotesTest, ASlowPathForOddExtentsIsNamed) {
-  KernelSpec spec = testing::GemmSpec();
-  AskFor({{1, 16, 48, 64, 256, 1024},
-          {576, 1501, 2048, 2999, 4096, 4501},
-          {576, 2560}},
-         spec);
-  const auto by_alignment = [](const Sample& sample) {
-    return sample.problem.extents[1] % 4 == 0 ? 1.0 : 2.0;
-  };
-  const std::vector<std::string> misfits = Misfits(spec, by_alignment);
-  ASSERT_FALSE(misfits.empty());
-  EXPECT_THAT(misfits[0], HasSubstr("the power of two that divides n"));
-}
-
-TEST(MisfitNotesTest, AStepBeyondTheCacheIsNamed) {
-  const auto by_cache = [](const Sample& sample) {
-    const auto& e = sample.problem.extents;
-    const int64_t bytes = 4 * (e[0] * e[2] + e[1] * e[2] + e[0] * e[1]);
-    return bytes > kCacheBytes ? 3.0 : 1.0;
-  };
-  KernelSpec spec = testing::GemmSpec();
-  AskFor({{64, 192, 320, 512, 704, 1024, 1408},
-          {768, 1024, 1536, 2048},
-          {1024, 1536, 2048}},
-         spec);
-  const std::vector<std::string> misfits = Misfits(spec, by_cache);
-  ASSERT_FALSE(misfits.empty());
-  EXPECT_THAT(misfits[0], AllOf(HasSubstr("the bytes of all its buffers"),
-                                HasSubstr("last-level cache")));
+  EXPECT_THAT(misfits[0], HasSubstr("longest loop"));
 }
 
 }  // namespace
