@@ -214,7 +214,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--auto-drift,!--no-auto-drift", arguments.auto_drift,
                "Judge a table by itself where its device came back with "
                "another driver, runtime or power limit: a canary, then carry "
-               "over, refit or profile (--auto-drift=false: never)")
+               "over or profile anew (--auto-drift=false: never)")
       ->default_str("true");
   app.add_option("--refine-budget", arguments.refine_budget_s,
                  "Device time of such a top-up, in seconds")

@@ -12,14 +12,12 @@ namespace {
 
 std::string ActionName(v1::DriftReport::Action action) {
   switch (action) {
+    case v1::DriftReport::ACTION_UNSPECIFIED:
+      return "could not be judged";
     case v1::DriftReport::CARRY_OVER:
       return "carry over";
-    case v1::DriftReport::REFIT:
-      return "refit";
-    case v1::DriftReport::PROFILE:
-      return "profile anew";
     default:
-      return "could not be judged";
+      return "profile anew";
   }
 }
 

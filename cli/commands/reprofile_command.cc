@@ -353,7 +353,7 @@ void AddReprofileCommand(CommandRegistry& registry) {
       ->add_flag("--drift", options->drift,
                  "After a driver, runtime or power limit changed: a canary of "
                  "at most 64 samples decides whether the table is carried "
-                 "over, refitted or profiled anew")
+                 "over or profiled anew")
       ->excludes(refit)
       ->excludes("--fresh");
   command->add_flag("--dry-run", options->dry_run,

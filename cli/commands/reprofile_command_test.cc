@@ -88,7 +88,7 @@ TEST_F(ReprofileCommandTest, WaitingShowsWhatTheCanaryFound) {
   drift.set_digest(std::string(64, 'd'));
   drift.set_samples(64);
   drift.set_seconds(3.2);
-  drift.set_action(v1::DriftReport::REFIT);
+  drift.set_action(v1::DriftReport::PROFILE);
   drift.set_reason("1 of 2 regimes drifted");
   v1::DriftRegime& regime = *drift.add_regimes();
   regime.set_name("one row of tiles");
@@ -100,10 +100,11 @@ TEST_F(ReprofileCommandTest, WaitingShowsWhatTheCanaryFound) {
   EXPECT_EQ(Run({"reprofile", "--drift", "--wait"}), kExitOk);
   EXPECT_THAT(
       out_.str(),
-      HasSubstr("  canary of table dddddddddddddddd (driver \"580\", now "
-                "\"590\"): refit\n    1 of 2 regimes drifted\n    64 samples "
-                "in 3.2 s\n    one row of tiles: 20 pairs, median 1.300, worst "
-                "1.400, drifted\n"));
+      HasSubstr(
+          "  canary of table dddddddddddddddd (driver \"580\", now "
+          "\"590\"): profile anew\n    1 of 2 regimes drifted\n    64 samples "
+          "in 3.2 s\n    one row of tiles: 20 pairs, median 1.300, worst "
+          "1.400, drifted\n"));
 }
 
 TEST_F(ReprofileCommandTest, ReprofileWaitShowsWhatTheFitHasToSay) {

@@ -17,11 +17,6 @@
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune {
-namespace {
-
-constexpr size_t kVerificationPoints = 12;
-
-}  // namespace
 
 bool IsHeldOut(size_t index, size_t count) {
   size_t held_out = 0;

@@ -23,7 +23,8 @@
 namespace wavetune {
 
 // Held out: representative problems that no fit sees, so that a new table can
-// be verified on them.
+// be verified on them; so many at most.
+inline constexpr int kVerificationPoints = 12;
 
 // Returns whether representative problem number `index` of `count` is never
 // measured by refinement, so that verification has problems that no fit has

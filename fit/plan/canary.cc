@@ -2,18 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "fit/plan/drift_regimes.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "fit/plan/verification.h"
 #include "fit/samples/sample_selection.h"
 #include "model/kernel/configuration_text.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {
 namespace {
+
+// docs/decisions/0054 has the evidence.
+constexpr double kSpreads = 2;
+// Of the median distance to the median: four standard deviations, were it
+// normal.
+constexpr double kNoises = 6;
+constexpr double kMostNoise = 0.5;  // Of a pair: more is drift on any host.
+constexpr double kOffShare = 0.25;  // Of all pairs, each on its own.
 
 struct Known {
   CanaryPair pair;
@@ -23,6 +34,20 @@ struct Known {
 int WaveBucket(int64_t waves) {
   if (waves <= 2) return static_cast<int>(waves);
   return waves <= 8 ? 3 : 4;
+}
+
+// Problems that are alike to the wave model, by what people call them.
+std::string KindOf(const SubTable& sub, const Coordinates& at,
+                   int64_t tiles_per_wave) {
+  std::vector<std::string> parts;
+  if (sub.row_regimes.size() > 1) {
+    parts.push_back(at.rows <= 1 ? "one row of tiles" : "more rows of tiles");
+  }
+  if (sub.max_waves.size() > 1) {
+    parts.push_back(Waves(at.tiles, tiles_per_wave) <= 1 ? "one wave"
+                                                         : "more waves");
+  }
+  return parts.empty() ? "all problems" : absl::StrJoin(parts, ", ");
 }
 
 // Of one specialisation: who it may choose, and for how many of the problems
@@ -85,15 +110,12 @@ std::vector<Known> KnownPairs(const CanaryInput& input) {
     const Coordinates at =
         MapProblem(sub.mapping, problem.View(), configuration);
     const int64_t tiles_per_wave = TilesPerWaveOf(sub, configuration);
-    const Decision decision = input.table->Resolve(
-        input.table->SubTableIndex(problem.specialisation), problem.View());
     known.push_back(
         {.pair = {.item = {configuration, problem},
                   .before = *sample,
-                  .structure = DriftRegimeName(sub, at, tiles_per_wave),
+                  .structure = KindOf(sub, at, tiles_per_wave),
                   .configuration = FormatConfiguration(
-                      input.table->table().parameters, configuration),
-                  .relative_bound = decision.relative_bound},
+                      input.table->table().parameters, configuration)},
          .stratum = {rank->second, WaveBucket(Waves(at.tiles, tiles_per_wave)),
                      static_cast<int>(std::log2(at.iterations)) / 2}});
   }
@@ -185,6 +207,148 @@ bool TakeNext(Strata& strata, std::map<std::tuple<size_t, int, int>, int>& used,
   return false;
 }
 
+double MedianOf(std::vector<double> values) {
+  const auto middle =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+struct Ratio {
+  const CanaryPair* pair = nullptr;
+  double log = 0;     // Of latency now / then.
+  double spread = 0;  // Of both together.
+};
+
+std::vector<Ratio> RatiosOf(const std::vector<CanaryPair>& pairs,
+                            const std::vector<Sample>& measured) {
+  std::vector<Ratio> ratios;
+  for (size_t i = 0; i < std::min(pairs.size(), measured.size()); ++i) {
+    const Sample& before = pairs[i].before;
+    const Sample& now = measured[i];
+    if (!IsSound(now)) continue;
+    const double spread =
+        std::hypot(before.relative_spread, now.relative_spread);
+    ratios.push_back({.pair = &pairs[i],
+                      .log = std::log(now.latency_us / before.latency_us),
+                      .spread = std::isfinite(spread) ? spread : 0});
+  }
+  return ratios;
+}
+
+double MedianLog(const std::vector<Ratio>& ratios) {
+  std::vector<double> logs;
+  for (const Ratio& ratio : ratios) logs.push_back(ratio.log);
+  return MedianOf(std::move(logs));
+}
+
+// How far a single pair may be from the others by what a busy host does to it.
+double NoiseOf(const std::vector<Ratio>& ratios) {
+  const double median = MedianLog(ratios);
+  std::vector<double> distances;
+  for (const Ratio& ratio : ratios) {
+    distances.push_back(std::abs(ratio.log - median));
+  }
+  return std::min(kNoises * MedianOf(std::move(distances)),
+                  std::log1p(kMostNoise));
+}
+
+// Whether more than half are off to one side.
+bool Drifted(const std::vector<Ratio>& ratios, double noise) {
+  std::vector<double> spreads;
+  for (const Ratio& ratio : ratios) spreads.push_back(ratio.spread);
+  const double of_mean = 1 / std::sqrt(static_cast<double>(ratios.size()));
+  const double tolerance =
+      std::max({std::log1p(kBeyondNoise), noise * of_mean,
+                kSpreads * MedianOf(std::move(spreads)) * of_mean});
+  const auto off = [&](double side) {
+    return std::count_if(ratios.begin(), ratios.end(), [&](const Ratio& r) {
+      return side * r.log > tolerance;
+    });
+  };
+  return 2 * static_cast<size_t>(std::max(off(1), off(-1))) > ratios.size();
+}
+
+DriftRegime Judged(const std::string& specialisation, const std::string& name,
+                   const std::vector<Ratio>& ratios, double noise) {
+  const auto worst = std::max_element(
+      ratios.begin(), ratios.end(), [](const Ratio& a, const Ratio& b) {
+        return std::abs(a.log) < std::abs(b.log);
+      });
+  return {.specialisation = specialisation,
+          .name = name,
+          .pairs = static_cast<int32_t>(ratios.size()),
+          .median_ratio = std::exp(MedianLog(ratios)),
+          .worst_ratio = std::exp(worst->log),
+          .drifted = Drifted(ratios, noise)};
+}
+
+// Of both kinds, those that drifted first.
+std::vector<DriftRegime> RegimesOf(const std::vector<Ratio>& ratios,
+                                   double noise) {
+  std::vector<DriftRegime> regimes;
+  for (std::string CanaryPair::*const name :
+       {&CanaryPair::structure, &CanaryPair::configuration}) {
+    std::map<std::pair<std::string, std::string>, std::vector<Ratio>> groups;
+    for (const Ratio& ratio : ratios) {
+      groups[{ratio.pair->item.problem.specialisation, ratio.pair->*name}]
+          .push_back(ratio);
+    }
+    for (const auto& [key, group] : groups) {
+      if (group.size() == 1) continue;  // It may be noise.
+      regimes.push_back(Judged(key.first, key.second, group, noise));
+    }
+  }
+  const auto rank = [](const DriftRegime& regime) {
+    return std::pair(!regime.drifted, -std::abs(std::log(regime.median_ratio)));
+  };
+  std::stable_sort(regimes.begin(), regimes.end(),
+                   [&](const DriftRegime& a, const DriftRegime& b) {
+                     return rank(a) < rank(b);
+                   });
+  return regimes;
+}
+
+// Why measurements do not count, for people: "; the device was throttled
+// for 60 of 64 measurements".
+std::string WhyMissing(const std::vector<Sample>& measured) {
+  const auto count = [&](auto which) {
+    return std::count_if(measured.begin(), measured.end(), which);
+  };
+  const auto throttled = count([](const Sample& s) { return s.throttled; });
+  const auto failed = count([](const Sample& s) {
+    return !s.throttled && !IsPlausibleLatency(s.latency_us);
+  });
+  std::string why;
+  if (throttled > 0) {
+    absl::StrAppendFormat(
+        &why,
+        "; the device was throttled for %d of %d measurements: let it "
+        "cool",
+        throttled, measured.size());
+  }
+  if (failed > 0) {
+    absl::StrAppendFormat(&why, "; %d of %d measurements failed", failed,
+                          measured.size());
+  }
+  return why;
+}
+
+DriftReport TooFewCompared(size_t compared, size_t pairs,
+                           const std::vector<Sample>& measured) {
+  DriftReport report{.action = DriftAction::kProfile};
+  report.reason = absl::StrFormat(
+      "%d of %d pairs could be compared with what was measured before; at "
+      "least %d are needed",
+      compared, pairs, kFewestCompared);
+  if (pairs >= kFewestCompared) {
+    report.action = DriftAction::kUndecided;
+    report.reason += WhyMissing(measured);
+  }
+  return report;
+}
+
 }  // namespace
 
 std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
@@ -209,6 +373,43 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
     }
   }
   return std::move(selection).pairs();
+}
+
+DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
+                        const std::vector<Sample>& measured) {
+  const std::vector<Ratio> ratios = RatiosOf(pairs, measured);
+  if (ratios.size() < kFewestCompared) {
+    return TooFewCompared(ratios.size(), pairs.size(), measured);
+  }
+  const double noise = NoiseOf(ratios);
+  DriftReport report{.regimes = RegimesOf(ratios, noise)};
+  const auto drifted =
+      std::count_if(report.regimes.begin(), report.regimes.end(),
+                    [](const DriftRegime& regime) { return regime.drifted; });
+  const auto off =
+      std::count_if(ratios.begin(), ratios.end(),
+                    [&](const Ratio& r) { return Drifted({r}, noise); });
+  const bool many_off = static_cast<double>(off) >=
+                        kOffShare * static_cast<double>(ratios.size());
+  const bool holds = drifted == 0 && !many_off && !Drifted(ratios, noise);
+  report.action = holds ? DriftAction::kCarryOver : DriftAction::kProfile;
+  report.reason =
+      absl::StrFormat("%d pairs take %.3f times as long as before (median)",
+                      ratios.size(), std::exp(MedianLog(ratios)));
+  if (drifted > 0) {
+    const DriftRegime& most = report.regimes.front();
+    absl::StrAppendFormat(
+        &report.reason,
+        "; %d of %d regimes drifted, most \"%s\": %.3f times as long", drifted,
+        report.regimes.size(), most.name, most.median_ratio);
+  } else if (many_off) {
+    absl::StrAppendFormat(&report.reason,
+                          "; %d of them are off, in no regime more than others",
+                          off);
+  } else if (holds) {
+    report.reason += "; no regime drifted";
+  }
+  return report;
 }
 
 }  // namespace wavetune

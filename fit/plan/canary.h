@@ -1,17 +1,15 @@
-// Canary: few measurements of an older table's candidates that say how much of
-// it still holds in another environment (another driver, runtime, power limit).
+// Canary: few measurements of an older table's candidates that say whether it
+// holds in another environment (another driver, runtime, power limit), or is to
+// be profiled anew.
 //
 //   std::vector<CanaryPair> pairs = PlanCanary(input, verification.items);
 //   DriftReport report = JudgeCanary(pairs, Measure(pairs));
-//   switch (report.action) ...  // kRefit rests on KeptAfterDrift(...).
 //
-// Why not simply profile: a driver leaves most kernels as fast as they were.
-// Then the table holds; where all became slower alike its choices hold; and
-// where one regime changed the samples of the others do
-// (docs/decisions/0054). fit/plan/drift_verdict.h judges. Pairs of one
-// configuration and one problem are compared, then and now, so that no model's
-// error is taken for drift. A driver changes what problems of a kind take, or
-// what a configuration takes: both are regimes, and pairs are judged by each.
+// Why not simply profile: a driver leaves most kernels as fast as they were
+// (docs/decisions/0054). Pairs of one configuration and one problem are
+// compared, then and now, so that no model's error is taken for drift. A driver
+// changes what problems of a kind take, or what a configuration takes: both are
+// regimes, and pairs are judged by each.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FIT_PLAN_CANARY_H_
@@ -22,6 +20,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "fit/plan/drift_report.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
@@ -43,7 +42,6 @@ struct CanaryPair {
   // DriftRegime::name of either kind.
   std::string structure;
   std::string configuration;
-  double relative_bound = 0;  // The table's at the problem.
 };
 
 struct CanaryLimits {
@@ -55,12 +53,33 @@ struct CanaryLimits {
 
 // Returns which pairs to measure anew: those of `verification` that were
 // measured before (the rest of it is measured beside them, and has its room),
-// then of the portfolio, by turns from each regime of the table, over its
-// members, waves and loops. Short ones first. Deterministic; cannot fail: empty
-// where nothing was measured before.
+// then of the portfolio, by turns from each kind of problems, over members,
+// waves and loops. Short ones first. Deterministic; cannot fail: empty where
+// nothing was measured before.
 std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
                                    const std::vector<MeasureItem>& verification,
                                    const CanaryLimits& limits = {});
+
+// With fewer pairs nothing is said of a table.
+inline constexpr size_t kFewestCompared = 8;
+
+// Returns whether the table holds. `measured` answers `pairs` in order; missing
+// measurements (latency <= 0) and throttled ones leave their pairs out. Sets
+// neither environments nor digest nor time. Cannot fail.
+//
+// A regime, or all pairs together, drifted where more than half of its pairs
+// are off to one side by more than 3 %, twice the spread of their samples, and
+// four standard deviations of pairs: both of the mean of so many. A standard
+// deviation follows from the median distance to the median of all, as a busy
+// host does to single pairs what their own launches do not tell. A regime of a
+// single pair is not judged.
+//
+// kCarryOver: nothing drifted, and less than a quarter of all pairs are off as
+// single ones. Else kProfile, and where there were fewer than kFewestCompared
+// pairs to measure. kUndecided: there were enough, and too few of them were
+// measured.
+DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
+                        const std::vector<Sample>& measured);
 
 }  // namespace wavetune
 

@@ -1,7 +1,7 @@
 // DriftReport: what changed between two environments of one silicon (another
 // driver, runtime or power limit), by a few measurements under both.
 //
-// Made by JudgeCanary (fit/plan/drift_verdict.h), kept with the job that asked.
+// Made by JudgeCanary (fit/plan/canary.h), kept with the job that asked.
 //
 // Thread safety: plain values.
 #ifndef WAVETUNE_FIT_PLAN_DRIFT_REPORT_H_
@@ -13,12 +13,12 @@
 
 namespace wavetune {
 
-// What is done about it. Stored by number: do not reorder.
+// What is done about it. Stored by number: do not renumber. 2 was a refit with
+// some of the samples of before.
 enum class DriftAction {
-  kUndecided,  // It could not be judged; nothing is done.
-  kCarryOver,  // The table holds.
-  kRefit,   // What drifted is measured anew; the rest of the samples is kept.
-  kProfile  // Everything is measured anew.
+  kUndecided = 0,  // It could not be judged; nothing is done.
+  kCarryOver = 1,  // The table holds.
+  kProfile = 3     // It does not: everything is measured anew.
 };
 
 // Pairs that may drift together: of problems that are alike to the wave model,
@@ -30,7 +30,7 @@ struct DriftRegime {
   int32_t pairs = 0;
   // Latency now / latency then, of its pairs.
   double median_ratio = 1;
-  double worst_ratio = 1;  // The one farthest from the median of all.
+  double worst_ratio = 1;  // The one farthest from 1.
   bool drifted = false;    // Beyond noise.
 
   friend bool operator==(const DriftRegime&, const DriftRegime&) = default;
@@ -42,9 +42,8 @@ struct DriftReport {
   std::string to_environment;
   std::string digest;  // Of the table that was judged.
   int32_t samples = 0;
-  double seconds = 0;        // That measuring them took.
-  double overall_ratio = 1;  // What did not drift took so many times as long.
-  // The most drifted first; of those that did not drift configurations last.
+  double seconds = 0;  // That measuring them took.
+  // Those that drifted first, the farthest off before the others.
   std::vector<DriftRegime> regimes;
   DriftAction action = DriftAction::kUndecided;
   std::string reason;  // For people.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "fit/models/profile_state.h"
+#include "fit/samples/sample_selection.h"
 #include "model/decide/compiled_table.h"
 #include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
@@ -27,7 +28,6 @@ namespace {
 
 constexpr double kNoise = 0.01;       // Of a geometric mean over some points.
 constexpr double kLeastGain = 0.005;  // Of the same, that is worth a change.
-constexpr double kWorstLoss = 0.03;   // Of a single point, beyond noise.
 constexpr double kWorstSpreads = 3;
 constexpr double kMostLoss = 0.15;  // Of a named point, whatever is gained.
 constexpr double kLostShare = 0.2;  // Of what is gained elsewhere.
@@ -109,7 +109,7 @@ void AddItem(const Configuration& configuration, const Problem& problem,
 // How many ragged neighbours are measured beside `named` points: half as many,
 // and no more than take a twentieth of the profile's samples.
 size_t MostRagged(const ProfileInput& input, size_t named) {
-  constexpr size_t kItemsOfAPoint = 3;
+  constexpr size_t kItemsOfAPoint = 3;  // Chosen, incumbent, default.
   constexpr size_t kShareOfSamples = 20;
   return std::min(named / 2,
                   input.samples.size() / kShareOfSamples / kItemsOfAPoint);
@@ -196,6 +196,19 @@ class PointPlanner {
   VerificationPlan plan_;
 };
 
+// Latency of what a table chooses, where that was measured.
+std::map<Problem, double> ChosenLatencies(const MeasuredBuild& build) {
+  std::map<Problem, double> latencies_us;
+  for (const Sample& sample : build.samples) {
+    // Suspect ones count: the mean's standard error says how unsure they are.
+    if (IsSound(sample) &&
+        ChoiceOf(*build.table, sample.problem) == sample.configuration) {
+      latencies_us[sample.problem] = sample.latency_us;
+    }
+  }
+  return latencies_us;
+}
+
 // One point's measurements; chosen is nullptr where any is missing.
 struct Trio {
   const Sample* chosen = nullptr;
@@ -224,6 +237,12 @@ class Measurements {
     const bool all = trio.chosen != nullptr && trio.incumbent != nullptr &&
                      trio.default_sample != nullptr;
     return all ? trio : Trio{};
+  }
+
+  // Latency of an item; 0: it was not measured.
+  double LatencyUs(const MeasureItem& item) const {
+    const auto found = by_item_.find({item.configuration, item.problem});
+    return found == by_item_.end() ? 0 : found->second->latency_us;
   }
 
   int throttled() const { return throttled_; }
@@ -299,7 +318,7 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
                                              trio.chosen->latency_us);
     }
     const double limit = std::max(
-        kWorstLoss, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
+        kBeyondNoise, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
     const double loss = 1 / against_incumbent - 1;
     if (loss > limit) tally.lost += point.weight * loss;
     tally.gained += point.weight * std::max(0.0, against_incumbent - 1);
@@ -393,6 +412,58 @@ VerificationPlan WithoutRagged(const VerificationPlan& plan) {
     named.points.push_back(point);
   }
   return named;
+}
+
+void PlanBuilds(const MeasuredBuild& before, const MeasuredBuild& now,
+                bool measure, VerificationPlan& plan) {
+  const std::map<Problem, double> now_us = ChosenLatencies(now);
+  std::vector<std::pair<double, MeasureItem>> missing;
+  for (const auto& [problem, before_us] : ChosenLatencies(before)) {
+    const MeasureItem chosen{ChoiceOf(*now.table, problem), problem};
+    const auto known = now_us.find(problem);
+    if (known != now_us.end()) {
+      plan.builds.push_back({chosen, before_us, known->second});
+    } else if (std::find(plan.items.begin(), plan.items.end(), chosen) !=
+               plan.items.end()) {
+      plan.builds.push_back({chosen, before_us});
+    } else {
+      missing.emplace_back(before_us, chosen);
+    }
+  }
+  if (!measure || 2 * plan.builds.size() >= kVerificationPoints) return;
+  std::stable_sort(
+      missing.begin(), missing.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [before_us, chosen] : missing) {
+    if (plan.builds.size() >= kVerificationPoints) return;
+    AddItem(chosen.configuration, chosen.problem, plan.items);
+    plan.builds.push_back({chosen, before_us});
+  }
+}
+
+std::string WhySlowerBuild(const VerificationPlan& plan,
+                           const std::vector<Sample>& measured) {
+  const Measurements measurements(plan, measured);
+  std::vector<double> logs;
+  for (const VerificationPlan::BuildPoint& point : plan.builds) {
+    const double now_us =
+        point.now_us > 0 ? point.now_us : measurements.LatencyUs(point.chosen);
+    if (now_us > 0) logs.push_back(std::log(now_us / point.before_us));
+  }
+  if (2 * logs.size() < kVerificationPoints) return "";
+  const auto n = static_cast<double>(logs.size());
+  double sum = 0;
+  for (const double log : logs) sum += log;
+  const double mean = sum / n;
+  double squares = 0;
+  for (const double log : logs) squares += (log - mean) * (log - mean);
+  const double error = std::sqrt(squares / (n - 1) / n);
+  if (mean <= std::log1p(kBeyondNoise) || mean <= 2 * error) return "";
+  return absl::StrFormat(
+      "refused: the kernel as it is now is slower: what the new table chooses "
+      "takes %.3f times as long as what the serving one chose with the kernel "
+      "as it was (geometric mean over %d problems)",
+      std::exp(mean), logs.size());
 }
 
 Verdict JudgeVerification(const VerificationPlan& plan,

@@ -1,12 +1,16 @@
 // Verification: a new table against the serving one, at problems that no fit
-// has seen.
+// has seen; and where the kernel's build is another one, against what the
+// serving one took in its own.
 #ifndef WAVETUNE_FIT_PLAN_VERIFICATION_H_
 #define WAVETUNE_FIT_PLAN_VERIFICATION_H_
 
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "fit/models/profile_state.h"
 #include "fit/profile.h"
+#include "model/decide/compiled_table.h"
 #include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 #include "model/table/table.h"
@@ -14,6 +18,10 @@
 #include "wavetune/problem.h"
 
 namespace wavetune {
+
+// By how much a point, a build or a regime may differ by noise, however sure
+// its samples are (docs/decisions/0007, 0054, 0056).
+inline constexpr double kBeyondNoise = 0.03;
 
 // Points at which a new table is compared with the incumbent and the default
 // before it may serve.
@@ -33,7 +41,15 @@ struct VerificationPlan {
     // A neighbour of a named problem (model/kernel/ragged_neighbour.h).
     bool ragged = false;
   };
+  // The new table's choice, and what the serving one's took in its own build of
+  // the kernel. PlanBuilds adds them.
+  struct BuildPoint {
+    MeasureItem chosen;
+    double before_us = 0;
+    double now_us = 0;  // 0: `chosen` is one of the items.
+  };
   std::vector<Point> points;
+  std::vector<BuildPoint> builds;
   std::vector<MeasureItem> items;  // Distinct (configuration, problem) pairs of
                                    // the points; to be measured interleaved.
   // The serving table is of another environment or version of the kernel: a
@@ -46,11 +62,35 @@ struct VerificationPlan {
 // half of them, as long as these take at most a twentieth of the profile's
 // samples. `incumbent` may be nullptr. Cannot fail.
 VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
-                                  const Table* incumbent, int max_points = 12);
+                                  const Table* incumbent,
+                                  int max_points = kVerificationPoints);
 
 // Returns the plan with named problems alone, for who has few measurements to
 // spend. Cannot fail.
 VerificationPlan WithoutRagged(const VerificationPlan& plan);
+
+// A table with samples of the build of the kernel that it was measured with; of
+// a pair the last counts.
+struct MeasuredBuild {
+  const CompiledTable* table = nullptr;
+  absl::Span<const Sample> samples;
+};
+
+// Adds the problems at which a table's choice in its own build can be compared
+// with the new table's in the build that is there now: those that were measured
+// in both, or are among the items. Where these are fewer than six, and
+// `measure` is set, adds items: the new table's choices where the other one's
+// took least, twelve points in all at most. Why: the points compare both tables
+// in the build that is there now, and so promote a table that makes the best of
+// a worse build (docs/decisions/0056). Cannot fail.
+void PlanBuilds(const MeasuredBuild& before, const MeasuredBuild& now,
+                bool measure, VerificationPlan& plan);
+
+// Returns why the build that is there now is slower: by more than 3 % and twice
+// the standard error in the geometric mean over six problems or more; empty
+// where it is not, or fewer were measured. Cannot fail.
+std::string WhySlowerBuild(const VerificationPlan& plan,
+                           const std::vector<Sample>& measured);
 
 struct Verdict {
   bool promote = false;

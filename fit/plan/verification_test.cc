@@ -5,18 +5,26 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "fit/testing/synthetic_device.h"
+#include "model/decide/compiled_table.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/table/table_codec.h"
 #include "model/testing/kernels.h"
 
 namespace wavetune {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using testing::SyntheticDevice;
 
 const Configuration kChosen = {16, 32, 16, 1, 1};
@@ -339,6 +347,74 @@ TEST_F(PlanVerificationTest, ADefaultThatIsExcludedIsNotMeasured) {
   for (const MeasureItem& item : plan.items) {
     EXPECT_NE(item.configuration, device_.spec().default_configuration);
   }
+}
+
+class PlanBuildsTest : public ::testing::Test {
+ protected:
+  PlanBuildsTest()
+      : device_(testing::GemmSpec(), {.multiprocessors = 132}),
+        input_(testing::Profile(device_, device_.Input())),
+        table_(
+            CompiledTable::Create(EncodeTable(FitTable(input_)->table).value())
+                .value()) {}
+
+  MeasuredBuild Build(absl::Span<const Sample> samples) const {
+    return {table_.get(), samples};
+  }
+
+  // Of a build in which everything takes `factor` times as long, and of which
+  // all is measured already.
+  std::string WhySlower(double factor) const {
+    std::vector<Sample> now = input_.samples;
+    for (Sample& sample : now) sample.latency_us *= factor;
+    VerificationPlan plan;
+    PlanBuilds(Build(input_.samples), Build(now), /*measure=*/true, plan);
+    EXPECT_THAT(plan.items, IsEmpty());
+    return WhySlowerBuild(plan, {});
+  }
+
+  const SyntheticDevice device_;
+  const ProfileInput input_;
+  const std::shared_ptr<const CompiledTable> table_;
+};
+
+TEST_F(PlanBuildsTest, ABuildThatIsSlowerIsFound) {
+  EXPECT_THAT(WhySlower(1.07), HasSubstr("1.070 times as long"));
+}
+
+TEST_F(PlanBuildsTest, ABuildThatIsAsFastOrFasterPasses) {
+  EXPECT_EQ(WhySlower(1), "");
+  EXPECT_EQ(WhySlower(1.02), "");
+  EXPECT_EQ(WhySlower(0.5), "");
+}
+
+TEST_F(PlanBuildsTest, WhatIsMissingForAVerdictIsMeasured) {
+  VerificationPlan plan;
+  PlanBuilds(Build(input_.samples), Build({}), /*measure=*/true, plan);
+  ASSERT_THAT(plan.items, SizeIs(12));
+  std::vector<Sample> now;
+  for (const MeasureItem& item : plan.items) {
+    now.push_back(device_.Measure(item));
+    now.back().latency_us *= 1.3;
+  }
+  EXPECT_THAT(WhySlowerBuild(plan, now), HasSubstr("over 12 problems"));
+  // Nothing is said of few.
+  EXPECT_EQ(WhySlowerBuild(plan, {now.begin(), now.begin() + 5}), "");
+  // What is known of four, and is measured for the points, is not added.
+  VerificationPlan rest{.items = {plan.items[4], plan.items[5]}};
+  PlanBuilds(Build(input_.samples), Build(absl::MakeSpan(now).first(4)),
+             /*measure=*/true, rest);
+  EXPECT_THAT(rest.builds, SizeIs(6));
+  EXPECT_THAT(rest.items, SizeIs(2));
+}
+
+TEST_F(PlanBuildsTest, WithoutADeviceOrSamplesOfBeforeNothingIsMeasured) {
+  VerificationPlan plan;
+  PlanBuilds(Build(input_.samples), Build({}), /*measure=*/false, plan);
+  EXPECT_THAT(plan.items, IsEmpty());
+  PlanBuilds({nullptr, {}}, Build(input_.samples), /*measure=*/true, plan);
+  EXPECT_THAT(plan.builds, IsEmpty());
+  EXPECT_EQ(WhySlowerBuild(plan, {}), "");
 }
 
 }  // namespace

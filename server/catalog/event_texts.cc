@@ -138,16 +138,9 @@ std::string EndOf(const JobRecord& job) {
 std::string OutcomeText(const JobRecord& job) {
   const DriftAction action = job.drift->action;
   if (action == DriftAction::kUndecided) return "could not be judged";
-  if (!job.verify_digest.empty())
-    return action == DriftAction::kCarryOver ? "holds" : "does NOT hold";
-  switch (action) {
-    case DriftAction::kCarryOver:
-      return "is carried over";
-    case DriftAction::kRefit:
-      return "is refitted";
-    default:
-      return "is profiled anew";
-  }
+  const bool holds = action == DriftAction::kCarryOver;
+  if (!job.verify_digest.empty()) return holds ? "holds" : "does NOT hold";
+  return holds ? "is carried over" : "is profiled anew";
 }
 
 }  // namespace

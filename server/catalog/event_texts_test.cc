@@ -64,14 +64,15 @@ TEST(EventTextsTest, ACanarySaysWhatItFoundAndWhatIsDone) {
       DriftReport{.from_environment = "driver=580;runtime=13;power_w=700",
                   .to_environment = "driver=590;runtime=13;power_w=700",
                   .digest = std::string(64, 'd'),
-                  .action = DriftAction::kRefit,
+                  .action = DriftAction::kProfile,
                   .reason = "1 of 3 regimes drifted"};
   const EventRecord event = CanaryEvent(job);
   EXPECT_EQ(event.kind, EventKind::kCanaryResult);
   EXPECT_EQ(event.job_id, 4u);
-  EXPECT_EQ(event.text,
-            "canary of table dddddddddddddddd of kernel \"gemm\" (driver "
-            "\"580\", now \"590\"): it is refitted: 1 of 3 regimes drifted");
+  EXPECT_EQ(
+      event.text,
+      "canary of table dddddddddddddddd of kernel \"gemm\" (driver "
+      "\"580\", now \"590\"): it is profiled anew: 1 of 3 regimes drifted");
 }
 
 TEST(EventTextsTest, ACanaryThatCouldNotJudgeSaysSo) {

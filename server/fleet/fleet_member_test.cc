@@ -81,7 +81,6 @@ class FleetMemberTest : public JobQueueFixture {
         .tables = &tables_,
         .devices = &known_devices_,
         .kernels = &kernels_,
-        .samples = &samples_,
         .admission = &admission_,
         .accepted = &accepted_,
         .jobs = queue_.get(),
@@ -184,7 +183,7 @@ TEST_F(FleetMemberTest, ASpotCheckThatDisagreesIsAnEventOfTheTable) {
                   .message = "slower",
                   .drift = DriftReport{.action = DriftAction::kUndecided}};
   member_->OnJob(check);  // It could not judge.
-  check.drift->action = DriftAction::kRefit;
+  check.drift->action = DriftAction::kProfile;
   member_->OnJob(check);
   const std::vector<EventRecord> told = events_.List({}, 10).value();
   ASSERT_THAT(told, SizeIs(1));

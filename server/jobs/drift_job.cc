@@ -11,9 +11,6 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
-#include "fit/plan/drift_regimes.h"
-#include "fit/plan/drift_verdict.h"
-#include "fit/plan/kept_after_drift.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/key_difference.h"
@@ -54,19 +51,14 @@ absl::Status DriftJob::Run() {
   if (serving != nullptr && !incumbent_.IsStaleFor(control_->record().key)) {
     return Say("is current: there is no drift to look for");
   }
-  if (!CanJudge()) return ProfileWith({});
-  ASSIGN_OR_RETURN(const DriftReport report, Report());
-  switch (report.action) {
-    case DriftAction::kCarryOver:
+  if (CanJudge()) {
+    ASSIGN_OR_RETURN(const DriftReport report, Report());
+    if (report.action == DriftAction::kCarryOver) {
       return CarryOver(services_, control_, incumbent_, report.reason);
-    case DriftAction::kRefit:
-      return ProfileWith(Kept(report));
-    case DriftAction::kUndecided:
-      return NotJudged(report);
-    case DriftAction::kProfile:
-      break;
+    }
+    if (report.action == DriftAction::kUndecided) return NotJudged(report);
   }
-  return ProfileWith({});
+  return ProfilingJob(services_, control_).Run();
 }
 
 absl::Status DriftJob::Verify() {
@@ -171,11 +163,9 @@ absl::Status DriftJob::Bind() {
 }
 
 bool DriftJob::CanJudge() const {
-  if (incumbent_.comparable() == nullptr) return false;
-  const TableRecord& serving = *incumbent_.record();
-  return serving.key.fingerprint == control_->record().key.fingerprint ||
-         DiffersByCompilerAlone(serving, kernel_->spec, input_.device,
-                                *services_.kernels);
+  return incumbent_.comparable() != nullptr &&
+         incumbent_.record()->key.fingerprint ==
+             control_->record().key.fingerprint;
 }
 
 absl::StatusOr<DriftReport> DriftJob::Report() {
@@ -260,14 +250,11 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
     RETURN_IF_ERROR(PrepareMembersOf(i, board));
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    const SubTable* const sub =
-        FindSubTable(incumbent_.comparable()->table(), names[i]);
     for (const Candidate& candidate : input_.candidates[i]) {
-      if (sub == nullptr || !candidate.excluded() ||
-          !incumbent_.Chooses(names[i], candidate.configuration)) {
-        continue;
+      if (candidate.excluded() &&
+          incumbent_.Chooses(names[i], candidate.configuration)) {
+        return UnusableText(candidate.configuration, candidate.excluded_reason);
       }
-      return UnusableText(candidate.configuration, candidate.excluded_reason);
     }
   }
   if (!board.unprepared().empty()) {
@@ -290,11 +277,12 @@ absl::Status DriftJob::PrepareMembersOf(size_t specialisation,
   std::set<Configuration> members = {kernel_->spec.default_configuration};
   for (const Incumbent* table : {&incumbent_, &against_}) {
     if (table->comparable() == nullptr) continue;
-    const SubTable* const sub =
-        FindSubTable(table->comparable()->table(), name);
-    if (sub == nullptr) continue;
-    for (const TableCandidate& member : sub->portfolio)
-      members.insert(member.configuration);
+    for (const SubTable& sub : table->comparable()->table().sub_tables) {
+      if (sub.specialisation != name) continue;
+      for (const TableCandidate& member : sub.portfolio) {
+        members.insert(member.configuration);
+      }
+    }
   }
   std::vector<Configuration> missing;
   for (const Configuration& member : members) {
@@ -403,43 +391,16 @@ DriftReport DriftJob::Judge(const Plan& plan,
   if (!verdict.judged) {
     report.action = DriftAction::kUndecided;
     report.reason = std::string(absl::StripPrefix(verdict.reason, "refused: "));
-  } else if (!compared) {
+    return report;
+  }
+  if (!verdict.promote) report.action = DriftAction::kProfile;
+  if (!compared) {
     report.reason =
         std::string(absl::StripPrefix(verdict.reason, "promoted: "));
-    if (!verdict.promote) report.action = DriftAction::kProfile;
   } else if (!verdict.promote) {
-    report.action = DriftAction::kProfile;
     absl::StrAppend(&report.reason, "; but ", verdict.reason);
-  } else if (job.verify_digest.empty() &&
-             incumbent_.record()->key.fingerprint != job.key.fingerprint) {
-    report.action = DriftAction::kRefit;
-    absl::StrAppend(&report.reason,
-                    "; another compiler made what it chooses, so that it is "
-                    "fitted anew");
   }
   return report;
-}
-
-absl::Status DriftJob::ProfileWith(std::vector<Sample> kept) {
-  ProfilingJob job(services_, control_);
-  job.SetKept(std::move(kept));
-  return job.Run();
-}
-
-std::vector<Sample> DriftJob::Kept(const DriftReport& report) const {
-  const JobRecord job = control_->record();
-  std::map<std::pair<std::string, Configuration>, int64_t> tiles;
-  for (const CandidateRecord& record : stored_.candidates) {
-    tiles[{record.specialisation, record.candidate.configuration}] =
-        record.candidate.tiles_per_wave;
-  }
-  return KeptAfterDrift(
-      incumbent_.comparable()->table(), report,
-      BeforeOf(job.whole_class ? "" : job.device_uuid),
-      [&](const std::string& specialisation, const Configuration& candidate) {
-        const auto found = tiles.find({specialisation, candidate});
-        return found == tiles.end() ? 0 : found->second;
-      });
 }
 
 std::vector<Sample> DriftJob::BeforeOf(const std::string& device_uuid) const {

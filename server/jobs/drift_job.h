@@ -1,13 +1,13 @@
 // DriftJob: what becomes of a kernel's table on a device that came back with
 // another driver, runtime or power limit.
 //
-// A canary (fit/plan/canary.h) of at most 64 samples decides: the table is
-// carried over; or a ProfilingJob fits anew with the samples that hold; or with
-// none. A canary that could not judge, as on a device that others use or that
-// is hot, leaves the table as it is; the job fails and says why. Its report is
-// stored with the job before anything is done about it, so that a daemon that
-// starts again goes on from there. Where there is no table to be judged, or the
-// kernel was edited, it is an ordinary profile.
+// A canary (fit/plan/canary.h) of at most 64 samples decides: the table holds,
+// and is carried over; or the kernel is profiled anew (ProfilingJob). A canary
+// that could not judge, as on a device that others use or that is hot, leaves
+// the table as it is; the job fails and says why. Its report is stored with the
+// job before anything is done about it, so that a daemon that starts again goes
+// on from there. Where there is no table to be judged, or it is of another
+// version of the kernel or its compiler, it is an ordinary profile.
 //
 // Of a job for a class the canary is done by one board that nobody uses, by one
 // that has measured for the table where there is one: a board is compared with
@@ -76,7 +76,7 @@ class DriftJob {
   absl::Status NotJudged(const DriftReport& report) const;
   // Facts of the device, the kernel, what serves, and its samples.
   absl::Status Bind();
-  // Whether there is a table of another environment that can be judged.
+  // Whether there is a table of another environment that can be carried over.
   bool CanJudge() const;
   // Returns the report of an earlier run, if it still holds, or what a canary
   // finds now.
@@ -98,10 +98,7 @@ class DriftJob {
                            const std::string& why) const;
   // The verdict of the canary, with what verification says of the table.
   DriftReport Judge(const Plan& plan, const std::vector<Sample>& measured);
-  absl::Status ProfileWith(std::vector<Sample> kept);
-  std::vector<Sample> Kept(const DriftReport& report) const;
-  // Samples of before, as a board would have measured them; as the class would,
-  // where none is named.
+  // Samples of before, as a board would have measured them.
   std::vector<Sample> BeforeOf(const std::string& device_uuid) const;
 
   const JobServices& services_;

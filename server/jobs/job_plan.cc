@@ -40,8 +40,7 @@ std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
 
 // Of a job that begins with a canary.
 std::string CanaryText(const JobServices& services, const JobRecord& job,
-                       const TunableKernel& kernel, const DeviceFacts& device,
-                       const Incumbent& incumbent) {
+                       const DeviceFacts& device, const Incumbent& incumbent) {
   if (incumbent.record() == nullptr) {
     return "profile: no table serves that a canary could judge";
   }
@@ -54,18 +53,15 @@ std::string CanaryText(const JobServices& services, const JobRecord& job,
     return absl::StrCat("nothing: table ", NameOf(incumbent), " is current");
   }
   if (incumbent.comparable() == nullptr ||
-      (serving.key.fingerprint != job.key.fingerprint &&
-       !DiffersByCompilerAlone(serving, kernel.spec, device,
-                               *services.kernels))) {
-    return absl::StrCat("profile: the kernel was edited since table ",
-                        NameOf(incumbent));
+      serving.key.fingerprint != job.key.fingerprint) {
+    return absl::StrCat("profile: table ", NameOf(incumbent), " is stale: ",
+                        StaleReason(serving, device, *services.kernels));
   }
   return absl::StrCat(
       "canary of table ", NameOf(incumbent), " (",
       KeyDifference(serving.key.environment_key, job.key.environment_key),
       "), at most ", DriftJob::kMostSamples,
-      " samples: it is carried over, or refitted with the samples that hold, "
-      "or profiled anew, which costs most");
+      " samples: it is carried over, or profiled anew, which costs most");
 }
 
 bool DoesNothing(const JobRecord& job, const Incumbent& incumbent) {
@@ -81,9 +77,8 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
                                    const DeviceFacts& device) {
   const Incumbent incumbent(kernel.spec, services.tables->Incumbent(job.key));
   PlannedJob planned{.kernel = job.kernel, .device_uuid = job.device_uuid};
-  planned.what = job.canary
-                     ? CanaryText(services, job, kernel, device, incumbent)
-                     : ProfileText(job, incumbent);
+  planned.what = job.canary ? CanaryText(services, job, device, incumbent)
+                            : ProfileText(job, incumbent);
   if (job.refit_only || DoesNothing(job, incumbent)) {
     planned.device_s = 0;
     return planned;

@@ -48,7 +48,7 @@ TEST_F(JobPlanTest, APlanOfDriftSaysWhatTheCanaryIsOf) {
   EXPECT_GT(drifted.device_s, 0);
   kernels_.Add(spec_, "2");
   EXPECT_THAT(queue.Plan({.canary = true}).value().front().what,
-              HasSubstr("was edited"));
+              HasSubstr("manifest, sources or compiler"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
-#include "server/jobs/build_comparison.h"
+#include "server/jobs/board_ratio.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/step_planner.h"
@@ -170,7 +170,6 @@ absl::Status ProfilingJob::LoadStored() {
         candidate.rechecks;
   }
   input_.samples = std::move(stored.samples);
-  input_.samples.insert(input_.samples.end(), kept_.begin(), kept_.end());
   input_.earlier_samples = std::move(stored.earlier_samples);
   control_->Update([&](JobRecord& job) {
     job.samples = stored.own.samples;
@@ -472,24 +471,21 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     return absl::OkStatus();
   }
   const CompiledTable* const incumbent = incumbent_.comparable();
-  ASSIGN_OR_RETURN(
-      const BuildComparison builds,
-      BuildComparison::Load(*services_.samples, record, incumbent_));
+  ASSIGN_OR_RETURN(const std::vector<Sample> of_earlier_build,
+                   SamplesOfEarlierBuild());
   VerificationPlan plan;
   std::vector<Sample> measured;
   if (record.refit_only) {
     plan = PlanStoredVerification(input_, *table, incumbent, &measured);
+    PlanBuilds({incumbent, of_earlier_build}, {table.get(), input_.samples},
+               /*measure=*/false, plan);
   } else {
     plan = services_.profiling.plan_verification(
         input_, fit.table, incumbent ? &incumbent->table() : nullptr);
+    PlanBuilds({incumbent, of_earlier_build}, {table.get(), input_.samples},
+               /*measure=*/true, plan);
     bool crashed = false;
     RETURN_IF_ERROR(MeasureForVerdict(plan.items, &measured, &crashed));
-    const std::vector<MeasureItem> of_build =
-        builds.Missing(*table, input_.samples);
-    if (!crashed && !of_build.empty()) {
-      std::vector<Sample> unread;  // They are among the job's samples.
-      RETURN_IF_ERROR(MeasureForVerdict(of_build, &unread, &crashed));
-    }
     if (crashed) {
       *done = false;
       return absl::OkStatus();
@@ -505,9 +501,11 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
                            .record = RecordOf(fit, reason),
                            .points = EvidenceOf(plan, measured)};
   // First, as it is why a table of this build loses, where it does.
-  std::string slower = builds.WhySlower(*table, input_.samples);
+  std::string slower = WhySlowerBuild(plan, measured);
   if (!slower.empty()) {
-    slower += coverage + Remarks();
+    absl::StrAppend(
+        &slower, "; promote it all the same: wavetune reprofile --kernel ",
+        record.kernel, " --promote-although-slower", coverage, Remarks());
     outcome_.Reject(std::move(fitted_table), slower);
     outcome_.Keep(slower);
     return absl::OkStatus();
@@ -517,6 +515,31 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
     return outcome_.KeepIncumbent(verdict, reason);
   }
   return outcome_.Promote(kernel_->spec, std::move(fitted_table), Remarks());
+}
+
+absl::StatusOr<std::vector<Sample>> ProfilingJob::SamplesOfEarlierBuild()
+    const {
+  const JobRecord job = control_->record();
+  const TableRecord* const serving = incumbent_.record();
+  std::vector<Sample> samples;
+  if (job.promote_although_slower || incumbent_.comparable() == nullptr ||
+      serving->key.fingerprint == job.key.fingerprint ||
+      !serving->IsFor(job.key.environment_key)) {
+    return samples;
+  }
+  // The last counts: under this driver, where it was carried over to that.
+  for (const std::string& environment :
+       {serving->measured_in(), job.key.environment_key}) {
+    ProfileKey before = serving->key;
+    before.environment_key = environment;
+    ASSIGN_OR_RETURN(SampleSet stored,
+                     LoadProfilesOf(*services_.samples, before));
+    NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
+    for (const SampleRecord& record : stored.samples) {
+      samples.push_back(record.sample);
+    }
+  }
+  return samples;
 }
 
 void ProfilingJob::ShowRegrets(const Verdict& verdict) {

@@ -49,10 +49,6 @@ class ProfilingJob {
   // else with what to do next in the message. What was measured is kept.
   absl::Status Run();
 
-  // Samples of before another driver that hold (KeptAfterDrift): they are
-  // fitted, and not measured again. To be called before Run.
-  void SetKept(std::vector<Sample> kept) { kept_ = std::move(kept); }
-
  private:
   absl::Status RunSteps();
   // Facts of the device, the kernel and what is stored of both.
@@ -73,6 +69,11 @@ class ProfilingJob {
   // Fits and judges once; sets `done`, or leaves it false when a candidate
   // crashed in verification, so that the fit has to be repeated without it.
   absl::Status FitAndVerify(bool* done);
+  // Returns what was measured of the serving table in its own build of the
+  // kernel. None where that is this build, was measured under another driver (a
+  // build may be slower there without being worse), or the job promotes slower
+  // ones. Errors: the store's.
+  absl::StatusOr<std::vector<Sample>> SamplesOfEarlierBuild() const;
   // Sets the job's regrets, as verification measured them.
   void ShowRegrets(const Verdict& verdict);
   // Returns what to say where no table could be fitted: whether that is the
@@ -112,7 +113,6 @@ class ProfilingJob {
   TableOutcome outcome_;
   KernelSpec spec_;  // The kernel's, with the problems of workloads.
   ProfileInput input_;
-  std::vector<Sample> kept_;
   std::vector<MeasureItem> failed_;
   FailedPairs failed_pairs_;  // Those and verification's.
   // How often each candidate was found right again.

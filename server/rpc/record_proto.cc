@@ -92,7 +92,6 @@ v1::DriftReport ToProto(const DriftReport& report) {
   proto.set_digest(report.digest);
   proto.set_samples(report.samples);
   proto.set_seconds(report.seconds);
-  proto.set_overall_ratio(report.overall_ratio);
   for (const DriftRegime& regime : report.regimes) {
     v1::DriftRegime* const entry = proto.add_regimes();
     entry->set_specialisation(regime.specialisation);

@@ -111,14 +111,13 @@ inline JobRecord TestJob() {
                .digest = "def",
                .samples = 64,
                .seconds = 3.5,
-               .overall_ratio = 1.25,
                .regimes = {{.specialisation = "causal",
                             .name = "one row of tiles",
                             .pairs = 9,
                             .median_ratio = 1.5,
                             .worst_ratio = 1.75,
                             .drifted = true}},
-               .action = DriftAction::kRefit,
+               .action = DriftAction::kProfile,
                .reason = "one of two regimes drifted"};
   job.regret_before = 0.25;
   job.regret_after = 0;

@@ -4,9 +4,17 @@ namespace wavetune {
 namespace {
 
 DriftAction ActionFromStored(int32_t action) {
-  constexpr auto kLast = static_cast<int32_t>(DriftAction::kProfile);
-  return action >= 0 && action <= kLast ? static_cast<DriftAction>(action)
-                                        : DriftAction::kUndecided;
+  // Of a daemon that refitted with some of the samples: the table did not hold.
+  constexpr int32_t kRefit = 2;
+  switch (action) {
+    case static_cast<int32_t>(DriftAction::kCarryOver):
+      return DriftAction::kCarryOver;
+    case kRefit:
+    case static_cast<int32_t>(DriftAction::kProfile):
+      return DriftAction::kProfile;
+    default:
+      return DriftAction::kUndecided;
+  }
 }
 
 }  // namespace
@@ -18,7 +26,6 @@ v1::StoredDrift DriftToStored(const DriftReport& report) {
   stored.set_digest(report.digest);
   stored.set_samples(report.samples);
   stored.set_seconds(report.seconds);
-  stored.set_overall_ratio(report.overall_ratio);
   for (const DriftRegime& regime : report.regimes) {
     v1::StoredDriftRegime* const entry = stored.add_regimes();
     entry->set_specialisation(regime.specialisation);
@@ -38,8 +45,7 @@ DriftReport DriftFromStored(const v1::StoredDrift& stored) {
                      .to_environment = stored.to_environment(),
                      .digest = stored.digest(),
                      .samples = stored.samples(),
-                     .seconds = stored.seconds(),
-                     .overall_ratio = stored.overall_ratio()};
+                     .seconds = stored.seconds()};
   for (const v1::StoredDriftRegime& entry : stored.regimes()) {
     report.regimes.push_back({.specialisation = entry.specialisation(),
                               .name = entry.name(),

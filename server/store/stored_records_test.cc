@@ -64,6 +64,17 @@ TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
   }
 }
 
+// It refitted with some of the samples of before: the table did not hold.
+TEST(StoredRecordsTest, ACanaryOfAnEarlierDaemonThatRefittedIsAProfile) {
+  v1::StoredJob stored;
+  ASSERT_TRUE(stored.ParseFromString(EncodeStoredJob(TestJob())));
+  stored.mutable_drift()->set_action(2);
+  const absl::StatusOr<JobRecord> job =
+      DecodeStoredJob(stored.SerializeAsString());
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->drift->action, DriftAction::kProfile);
+}
+
 TEST(StoredRecordsTest, ATableIsVerifiedAgainstItsDigest) {
   TableRecord record = TestTable(TestKey());
   record.digest = Sha256Hex("payload");
