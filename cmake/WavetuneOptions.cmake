@@ -67,7 +67,7 @@ endif()
 # Many files as one unit (all presets but dev): headers are most of what is compiled. Not for everyday work, where one
 # file changes at a time. Names in unnamed namespaces must then differ within a library.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  add_compile_options(-Wno-subobject-linkage)  # takes the units for headers
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)  # takes the units for headers
 endif()
 
 # lld links the statically linked test binaries several times faster than GNU ld.

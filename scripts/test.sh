@@ -3,6 +3,7 @@
 #
 #   scripts/test.sh               all stages
 #   scripts/test.sh asan format   some: install sources format change build asan tsan golden instructions slowest tests
+#                                 ceiling
 #
 # `build` and `tests` are the release build, as it is shipped (preset ci); it is also the golden tests' GCC build, and what
 # instructions are counted of. `change` looks at what changed alone. The tests come last, so that CTest's summary closes the
@@ -38,4 +39,6 @@ stage golden scripts/cross_golden.sh clang-release aarch64
 stage instructions scripts/decision_instructions.sh
 stage slowest print_slowest_steps
 stage tests run_tests ci
+# 50 minutes of two cores.
+stage ceiling check_ceiling "${WAVETUNE_CEILING_MINUTES:-100}"
 finish_stages
