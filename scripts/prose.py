@@ -29,8 +29,8 @@ READ_FIRST = ["README.md", "CONTRIBUTING.md"] + ["docs/%s.md" % page for page in
 GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
-    ("other pages", ["docs/*.md"], {"what": 80, "of": 2, "long": 87}),
-    ("other headers", ["*.h"], {"what": 300, "of": 226, "long": 270}),
+    ("other pages", ["docs/*.md"], {"what": 79, "of": 2, "long": 87}),
+    ("other headers", ["*.h"], {"what": 209, "of": 155, "long": 220}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
 

@@ -18,14 +18,14 @@
 
 namespace wavetune {
 
-// Does what was asked and prints the outcome to stdout. Errors: DATA_LOSS where
-// a check found damage; FAILED_PRECONDITION where a daemon has the store open;
+// Does the work and prints the outcome to stdout. Errors: DATA_LOSS where a
+// check found damage; FAILED_PRECONDITION where a daemon has the store open;
 // NOT_FOUND without a store; else as RocksDbStore::Open, Check, Backup and
 // RestoreStore.
 using MaintenanceCommand = std::function<absl::Status()>;
 
 // Adds the subcommands to `app`; parsing one of them sets `*command`. `*store`
-// is the default of their --store and gets what is given. Both outlive `app`.
+// is the default of their --store and gets its value. Both outlive `app`.
 void DeclareMaintenance(CLI::App& app, std::string* store,
                         MaintenanceCommand* command);
 

@@ -2,9 +2,9 @@
 // take as those of the class.
 //
 // Boards of one class differ by a percent or two, which is as much as two good
-// candidates do. So each board measures a common set, its samples are divided
-// by its ratio before they are fitted together, and a board that is far off is
-// left out: it is broken, badly cooled or shared.
+// candidates do. So each board measures a common set, and its samples are
+// divided by its ratio before they are fitted together. A board that is far off
+// is left out: it is broken, badly cooled or shared.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_JOBS_BOARD_RATIO_H_
@@ -52,9 +52,9 @@ std::map<std::string, BoardRatio> BoardRatios(
 void DivideBy(double ratio, Sample& sample);
 
 // Divides each sample by the ratio of its board and removes those of boards
-// that deviate: from the class, or from the board `reference` where it is named
-// and its ratio is known. Samples of one board alone stay as they are, to the
-// last bit.
+// that deviate. They deviate from the class, or from the board `reference`
+// where it is named and its ratio is known. Samples of one board alone stay as
+// they are, to the last bit.
 void NormaliseByBoard(std::vector<SampleRecord>& samples,
                       const std::string& reference = "");
 

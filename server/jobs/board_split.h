@@ -33,14 +33,14 @@ enum class KeepTogether {
 // within each; each index is in one part. Of one level items keep their order,
 // problems that of their first items. A problem of more than kMaxPartItems that
 // is kept together is one part. Parts are as many as twice the `boards` at
-// least, where problems allow, and have fewer items the heavier these are: at
+// least, where problems allow. They have fewer items the heavier these are: at
 // the end of a step other boards may wait for one.
 std::vector<std::vector<size_t>> SplitIntoParts(
     absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
     absl::FunctionRef<int(const Problem&)> load_level);
 
 // Returns which of the parts that are left board number `board` of `boards`
-// takes: the first takes the lightest first, the last the heaviest, and each of
+// takes. The first takes the lightest first, the last the heaviest, and each of
 // the others begins at its place between. So few boards go from heavy problems
 // to light ones. `at`: where each part was among all, of `all` parts; not
 // empty.

@@ -31,7 +31,7 @@ struct BoardWork {
   // What became of a part on a board.
   struct Outcome {
     absl::Status status;
-    std::vector<size_t> left;  // Of the part: not done.
+    std::vector<size_t> left;  // Items of the part that are not done.
     bool enough = false;       // Nobody need go on: the budget is spent.
   };
 

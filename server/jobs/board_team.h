@@ -3,11 +3,11 @@
 // Has the face of JobDevice. A job for one device, or for a class of which one
 // device is attached, goes through that one as it always did, on the job's own
 // thread. Where several are attached each measures on a thread of its own,
-// inside a call: the call's items are split into parts (board_split.h), an idle
-// board takes the next one, and a board that is lost, used by others or hot
-// gives back what it has not measured. Before it takes parts a board measures a
-// common set, from which its ratio to the class is known (board_ratio.h): its
-// samples are handed on divided by it, and stored as they are. A board that
+// inside a call. The call's items are split into parts (board_split.h), and an
+// idle board takes the next one. A board that is lost, used by others or hot
+// gives back the items that it has not measured. Before it takes parts a board
+// measures a common set, which gives its ratio to the class (board_ratio.h).
+// Its samples are handed on divided by it, and stored as they are. A board that
 // deviates is left out.
 //
 //   BoardTeam team(services, &control);
@@ -90,8 +90,8 @@ class BoardTeam {
       const ResultCallback& on_result = nullptr,
       const std::function<Batch()>& more = nullptr);
 
-  // Has one board do what must not be spread, while no other job uses it: the
-  // first of those that nobody uses, in the order that `order` puts the boards
+  // Has one board do work that must not be spread, while no other job uses it.
+  // It is the first that nobody uses, in the order that `order` puts the boards
   // of the class in (it may remove some). `work` begins anew, with another
   // board, where its own is lost, used by others or hot. Errors: those of
   // `work`; as SpreadOverBoards.
@@ -107,8 +107,8 @@ class BoardTeam {
   bool IsLeftOut(const std::string& uuid) const;
   // UUIDs of attached devices of the class, but for those that are left out.
   std::vector<std::string> Boards() const;
-  // Of them, those that may take parts, and those that must measure the common
-  // set before.
+  // Those that may take parts, and those that must measure the common set
+  // before.
   std::vector<std::string> RatedBoards() const;
   std::vector<std::string> UnratedBoards() const;
   // Sets the board that does all where there is no other; false: there is.
@@ -166,13 +166,13 @@ class BoardTeam {
   std::vector<MeasureItem> common_;  // Empty: not chosen yet.
   // Where the common set is in the items of the call that chose it.
   std::vector<size_t> common_at_;
-  std::vector<SampleRecord> rating_;  // Of the common set, raw.
+  std::vector<SampleRecord> rating_;  // The common set's, raw.
   std::set<std::string> rated_;       // Boards that measured it.
   std::set<std::string> newly_rated_;
   std::map<std::string, int> failed_ratings_;
   // By specialisation and configuration.
   std::set<std::pair<std::string, Configuration>> prepared_;
-  std::map<std::string, BoardRatio> ratios_;  // Of them.
+  std::map<std::string, BoardRatio> ratios_;  // By board.
 };
 
 }  // namespace wavetune

@@ -1,5 +1,5 @@
-// CandidatePool: which candidates a measuring job may use, from what is stored
-// and, for those that nobody prepared yet, from the device.
+// CandidatePool: which candidates a measuring job may use. It knows this from
+// the store and, for those that nobody prepared yet, from the device.
 //
 // Thread safety: none; used by the job's worker thread.
 #ifndef WAVETUNE_SERVER_JOBS_CANDIDATE_POOL_H_
@@ -29,8 +29,8 @@ class CandidatePool {
                 JobDevice* device)
       : services_(services), control_(control), device_(device) {}
 
-  // Takes what is stored of the kernel: what measuring jobs found, and above
-  // that the latest generation. Errors: the store's.
+  // Takes the kernel's stored candidates: those of measuring jobs, and above
+  // these the latest generation. Errors: the store's.
   absl::Status Load(std::shared_ptr<const TunableKernel> kernel,
                     const ProfileKey& key);
 

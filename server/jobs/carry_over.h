@@ -19,11 +19,11 @@ namespace wavetune {
 bool StaysWithAttached(ExecutorDirectory& executors, const TableRecord& serving,
                        const std::string& environment_key);
 
-// Carries the table over to the key of the job, and says in its record how that
-// went: also where it is not, because another job promoted or found a choice of
-// it wrong meanwhile. `incumbent` is comparable, of the kernel as it is now and
-// stale for the key. `why` says what was measured. Errors: CANCELLED; the
-// stores'.
+// Carries the table over to the key of the job, and records the outcome in the
+// job. So it does, too, where another job promoted a table or found a choice
+// wrong meanwhile, and nothing is carried over. `incumbent` is comparable, of
+// the kernel as it is now and stale for the key. `why` says what the
+// measurements were. Errors: CANCELLED; the stores'.
 absl::Status CarryOver(const JobServices& services, JobControl* control,
                        const Incumbent& incumbent, const std::string& why);
 

@@ -44,7 +44,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
     DeviceFacts facts;
     LatencyFunction latency_us;
     int64_t tiles_per_wave = 64;
-    double peer_us = 42;  // Of every vendor library.
+    double peer_us = 42;  // That of every vendor library.
   };
 
   explicit FakeMeasurementExecutor(Options options);
@@ -116,7 +116,7 @@ class FakeMeasurementExecutor : public MeasurementExecutor {
   std::map<Configuration, std::string> refused_;
   std::map<Configuration, std::string> exhausted_;
   std::map<Configuration, int> wrong_from_;
-  std::map<Configuration, int> checks_;  // Of each so far.
+  std::map<Configuration, int> checks_;  // Checks of each so far.
   std::map<Configuration, bool> crashing_;
   std::map<Problem, std::string> failing_;
   std::set<Problem> crashing_at_;

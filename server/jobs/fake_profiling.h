@@ -1,9 +1,9 @@
-// FakeProfiling: profiling without a model, for tests of what is around it.
+// FakeProfiling: profiling without a model, for tests of the code around it.
 //
-// Plans every usable candidate at every representative problem; fits a table
-// whose prediction is a candidate's mean latency; verifies at the
-// representative problems with the first extent plus one; promotes what is no
-// slower in sum.
+// Plans every usable candidate at every representative problem. Fits a table
+// whose prediction is a candidate's mean latency. Verifies at the
+// representative problems with the first extent plus one. Promotes a table that
+// is no slower in sum.
 //
 //   JobServices services{..., .profiling = FakeProfiling(&spec)};
 #ifndef WAVETUNE_SERVER_JOBS_FAKE_PROFILING_H_

@@ -18,8 +18,8 @@ namespace wavetune {
 // Fewest rounds that a best is picked from.
 inline constexpr size_t kFewestPickingRounds = 2;
 
-// Returns the latency of the best over that of the chosen configuration: the
-// mean over the rounds, the best of each being the configuration with the least
+// Returns the latency of the best over that of the chosen configuration, as the
+// mean over the rounds. The best of a round is the configuration with the least
 // median in the other ones. Above 1 where the chosen one is faster than such a
 // pick; exactly 1 in rounds whose pick it is.
 //

@@ -56,9 +56,9 @@ class JobControl {
   // Returns the record with a handle on later changes: none is missed.
   Watch Subscribe(Listener listener);
 
-  // Ask the job to end: for good, or until the daemon starts again. From
-  // Cancel on the store gets the record as that of a cancelled job, so that a
-  // daemon that is killed before the job has ended does not go on with it.
+  // Ask the job to end: for good, or until the daemon starts again. From Cancel
+  // on the store has the record as that of a cancelled job. So a daemon that is
+  // killed before the job has ended does not go on with it.
   void Cancel(int64_t now_us);
   void Stop();
   bool cancelled() const { return cancelled_.load(); }

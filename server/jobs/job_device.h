@@ -1,8 +1,8 @@
 // JobDevice: a job's way to its device.
 //
 // Stores every outcome before it is acknowledged, waits for an agent that went
-// away and goes on with what is left, and keeps to the device-time budget. What
-// a job measured is on disk whatever happens next.
+// away and goes on with the rest, and keeps to the device-time budget. What a
+// job measured is on disk whatever happens next.
 //
 //   JobDevice device(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, device.Acquire());
@@ -46,7 +46,7 @@ class JobDevice {
     std::string failure;
     bool excluded = false;  // The candidate must not be used again.
   };
-  // May change what is stored.
+  // May change the record that is stored.
   using RecordCallback = std::function<void(CandidateRecord&)>;
   // Why candidates could not be prepared, by specialisation and configuration.
   using Unprepared =
@@ -105,7 +105,7 @@ class JobDevice {
                        const std::vector<Problem>& correctness_problems,
                        const RecordCallback& on_record);
 
-  // Returns what had no record for that reason.
+  // Returns the candidates that had no record for that reason.
   const Unprepared& unprepared() const { return unprepared_; }
   // "; 22 candidates could not be compiled and checked, the first: ..."; empty
   // where there are none.
@@ -144,7 +144,7 @@ class JobDevice {
   absl::Status RunToEnd(
       const std::function<absl::Status(MeasurementExecutor&)>& attempt,
       const std::function<size_t()>& left);
-  // Stores what is pending; acknowledges it.
+  // Stores pending records; acknowledges them.
   absl::Status Flush();
   void AddSample(const MeasureItem& item, const Sample& sample);
   bool FlushIsDue() const;

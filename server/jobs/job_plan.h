@@ -1,5 +1,5 @@
-// PlannedJob: what a profiling job would do, and what that would cost, by what
-// is stored.
+// PlannedJob: a profiling job's work and its cost, as the stored records
+// foretell them.
 //
 // Thread safety: functions over thread-safe stores.
 #ifndef WAVETUNE_SERVER_JOBS_JOB_PLAN_H_
@@ -22,7 +22,7 @@ struct PlannedJob {
   std::string what;        // In words, and why.
   int64_t candidates = 0;  // To prepare, at most.
   int64_t samples = 0;     // To measure, at most.
-  double device_s = -1;    // Of these; negative: nothing is known.
+  double device_s = -1;    // Device time of these; negative: unknown.
 };
 
 // Returns what `job`, which has not been queued, would do on `device` with

@@ -1,10 +1,10 @@
-// JobQueue: what was asked for, in order of priority and then of asking, one
-// job at a time per device.
+// JobQueue: requested jobs, in order of priority and then of asking, one job at
+// a time per device.
 //
-// A device has a worker thread while it has jobs, and so has a class of several
-// devices, whose jobs use all that are free (board_team.h); where none can be
-// started, one thread that is there from the start runs the jobs of such
-// devices, one after the other. Jobs are on disk from the moment they are
+// A device has a worker thread while it has jobs, and so has a class of
+// several devices, whose jobs use all free ones (board_team.h). Where no
+// thread can be started, one that is there from the start runs the jobs of
+// such devices, one after the other. Jobs are on disk from the moment they are
 // accepted; a daemon that starts again goes on with the unfinished ones from
 // their stored samples.
 //
@@ -59,14 +59,14 @@ class JobQueue {
   // Ends running batches and joins the workers. Jobs that ran stay resumable.
   void Stop();
 
-  // Queues profiling, one job per kernel and class of devices, or device where
-  // one is named or each is to have its own; an unfinished job that
-  // would do the same is returned instead of a second one; one that waits for
-  // others to leave the device goes on where this request does not. Errors:
-  // NOT_FOUND for an unknown kernel or device; FAILED_PRECONDITION where there
-  // is nothing to do (no device, no kernel), or the kernel has another
-  // fingerprint than was asked for; INVALID_ARGUMENT;
-  // RESOURCE_EXHAUSTED where kMaxUnfinished wait already; the store's.
+  // Queues profiling: one job per kernel and class of devices, or per device
+  // where one is named or each is to have its own. An unfinished job that would
+  // do the same is returned instead of a second one. One that waits for others
+  // to leave the device goes on where this request does not. Errors: NOT_FOUND
+  // for an unknown kernel or device. FAILED_PRECONDITION where there is nothing
+  // to do (no device, no kernel), or the kernel has another fingerprint than
+  // was asked for. INVALID_ARGUMENT. RESOURCE_EXHAUSTED where kMaxUnfinished
+  // wait already. The store's.
   absl::StatusOr<std::vector<JobRecord>> Reprofile(
       const ReprofileRequest& request);
 
@@ -177,8 +177,8 @@ class JobQueue {
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;           // Since the start.
   std::map<std::string, std::unique_ptr<Worker>> workers_;  // By name.
   std::thread spare_;
-  // Of a worker that has ended: the next one that ends joins it, so that one
-  // stays at most.
+  // A worker that has ended: the next one that ends joins it, so that one stays
+  // at most.
   std::thread ended_;
 };
 

@@ -53,11 +53,11 @@ struct ReprofileRequest {
   // With it: also that it is no worse than the table of this digest, which it
   // takes the place of; empty: than the default alone.
   std::string against_digest;
-  // Some samples more than what is stored, at what clients ask for.
+  // Adds some samples to the stored ones, at clients' problems.
   bool top_up = false;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it
-  // now. Whoever asks on others' behalf decided for what was there, and must
-  // not have what was edited since read and run.
+  // now. Whoever asks on others' behalf decided for that version, and must not
+  // have a later edit read and run.
   std::string fingerprint;
 };
 

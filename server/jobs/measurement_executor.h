@@ -69,9 +69,9 @@ class MeasurementExecutor {
   virtual DeviceFacts device() const = 0;
 
   // Compiles candidates and checks their results; blocks until all are
-  // reported. Errors: CANCELLED after a callback returned false; UNAVAILABLE
-  // when the agent or device went away; RESOURCE_EXHAUSTED when it yielded to
-  // others (what was reported stays valid).
+  // reported. Errors: CANCELLED after a callback returned false. UNAVAILABLE
+  // when the agent or device went away. RESOURCE_EXHAUSTED when it yielded to
+  // others (reported outcomes stay valid).
   virtual absl::Status Prepare(const KernelFiles& kernel,
                                const std::string& specialisation,
                                const std::vector<Configuration>& configurations,

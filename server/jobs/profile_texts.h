@@ -35,8 +35,9 @@ struct TimeLeft {
   double all_s = 0;          // All that is planned.
 };
 
-// Returns what to say of a job whose budget was spent before a table could be
-// fitted (`why_not`): what it bought of `samples_planned`, and what is left.
+// Returns the text for a job whose budget was spent before a table could be
+// fitted (`why_not`): how many of `samples_planned` the budget paid for, and
+// what more it takes.
 std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
                                const TimeLeft& left,
                                const std::string& why_not);

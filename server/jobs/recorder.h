@@ -1,9 +1,9 @@
 // Recorder: measures the sets of a recording, goes on where an earlier one
 // ended, and streams every sample.
 //
-// What is measured is in the store at once, in kMeasuredGeneration, which no
-// fit reads: a recording that is cancelled or killed loses nothing, and the
-// next one on the same device measures only what is missing.
+// A measurement is in the store at once, in kMeasuredGeneration, which no fit
+// reads. So a recording that is cancelled or killed loses nothing, and the next
+// one on the same device measures only the missing pairs.
 //
 // Thread safety: none; used by the job's worker thread.
 #ifndef WAVETUNE_SERVER_JOBS_RECORDER_H_
@@ -76,7 +76,7 @@ class Recorder {
   const RecordedCallback on_recorded_;
   const KernelSpec* spec_ = nullptr;
   std::map<Pair, Sample> samples_;
-  std::set<Pair> stored_;    // Of those the ones from the store.
+  std::set<Pair> stored_;    // Those of them from the store.
   std::set<Pair> finished_;  // Streamed, or failed.
   int64_t expected_ = 0;
   int64_t recorded_ = 0;

@@ -36,20 +36,20 @@ class StepPlanner {
  public:
   // `services` outlives this.
   explicit StepPlanner(const JobServices& services) : services_(services) {}
-  // Waits for what is being planned.
+  // Waits for the step that is being planned.
   ~StepPlanner();
 
   StepPlanner(const StepPlanner&) = delete;
   StepPlanner& operator=(const StepPlanner&) = delete;
 
-  // Returns the next step: what was planned beside the one before, without
-  // candidates that `input` has as excluded by now and pairs of `failed`; where
-  // that is nothing, what follows from all that is known. As PlanNext. Its
-  // items are pending from now on, and those of before are not.
+  // Returns the next step: the one planned beside the one before, without
+  // candidates that `input` has as excluded by now and pairs of `failed`. Where
+  // that is empty, it is planned from all samples. As PlanNext. Its items are
+  // pending from now on, and those of before are not.
   ProfileStep Next(const ProfileInput& input,
                    const std::vector<MeasureItem>& failed);
 
-  // Returns what was planned beside, where that is ready and something; does
+  // Returns the step planned beside, where that is ready and not empty; does
   // not wait. Its items are pending as well.
   std::optional<ProfileStep> TryNext(const ProfileInput& input,
                                      const std::vector<MeasureItem>& failed);
@@ -73,8 +73,8 @@ class StepPlanner {
   std::thread thread_;
   ProfileStep planned_;  // By the thread, until it is joined.
   std::atomic<bool> ready_ = false;
-  std::vector<MeasureItem> items_;  // Of the steps that are being measured.
-  std::vector<bool> done_;          // Of each.
+  std::vector<MeasureItem> items_;  // Those being measured.
+  std::vector<bool> done_;          // For each.
 };
 
 }  // namespace wavetune

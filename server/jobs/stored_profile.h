@@ -1,6 +1,6 @@
-// What a profiling job goes on with: what it, jobs before it and earlier
-// profiles have left in the store; and how a refit is verified by that, without
-// a device.
+// The samples and records that a profiling job goes on with: its own, and those
+// of jobs before it and earlier profiles. They also verify a refit, without a
+// device.
 //
 // Thread safety: pure functions over the store.
 #ifndef WAVETUNE_SERVER_JOBS_STORED_PROFILE_H_
@@ -21,26 +21,26 @@
 namespace wavetune {
 
 struct StoredProfile {
-  // Of one or more jobs.
+  // In one or more jobs.
   struct Share {
     int64_t samples = 0;
-    int64_t throttled_samples = 0;  // Of them.
+    int64_t throttled_samples = 0;  // Throttled ones among them.
     double device_time_us = 0;
   };
 
-  // Of the job's generation.
+  // Those of the job's generation.
   std::vector<CandidateRecord> candidates;
   std::vector<Sample> samples;
   Share own;
   Share of_other_jobs;
-  // Of earlier generations, the newest last.
+  // From earlier generations, the newest last.
   std::vector<Sample> earlier_samples;
 };
 
-// Returns what is stored under the job's key; of a job for a class samples of
-// several boards made comparable (NormaliseByBoard). Throttled samples of other
-// jobs of its generation are left out, to be measured anew now that the device
-// may be cooler, unless the job only refits. Errors: the store's.
+// Returns the profile stored under the job's key; for a class samples of
+// several boards are made comparable (NormaliseByBoard). Throttled samples of
+// other jobs of its generation are left out, to be measured anew now that the
+// device may be cooler, unless the job only refits. Errors: the store's.
 absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
                                                 const JobRecord& job);
 
@@ -55,10 +55,10 @@ absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
 std::vector<Sample> SamplesOf(const SampleSet& set);
 
 // Returns a plan over the problems at which the new table's choice, the
-// incumbent's (the default's where `incumbent` is nullptr) and the default were
-// all measured, and fills `measured` with the last sample of each item.
-// Where the default is excluded it is not compared with. Cannot fail: the plan
-// may be empty.
+// incumbent's and the default were all measured. (The incumbent's is the
+// default's where `incumbent` is nullptr.) Fills `measured` with the last
+// sample of each item. Where the default is excluded it is not compared with.
+// Cannot fail: the plan may be empty.
 VerificationPlan PlanStoredVerification(const ProfileInput& input,
                                         const CompiledTable& table,
                                         const CompiledTable* incumbent,

@@ -24,7 +24,7 @@ struct KernelSpec;
 
 struct FittedTable {
   Table table;
-  std::string payload;                // Of `table`.
+  std::string payload;                // The bytes of `table`.
   TableRecord record;                 // `why` is the verdict.
   std::vector<RejectedPoint> points;  // What verification measured.
 };
@@ -42,8 +42,8 @@ class TableOutcome {
                Incumbent* incumbent);
 
   // Promotes the table, unless another job promoted, or found a choice of it
-  // wrong, meanwhile. `remarks` are for what is said then. Errors: CANCELLED;
-  // the stores'.
+  // wrong, meanwhile. `remarks` are for the job's message then. Errors:
+  // CANCELLED; the stores'.
   absl::Status Promote(const KernelSpec& spec, FittedTable fitted,
                        const std::string& remarks);
 
@@ -51,9 +51,9 @@ class TableOutcome {
   // cannot be kept is warned of: the job's outcome is the same.
   void Reject(FittedTable fitted, const std::string& why);
 
-  // Ends without a promotion of the new table; an incumbent of another
+  // Ends without a promotion of the new table. An incumbent of another
   // environment that verification found to hold is carried over, one of this
-  // environment is what the job ends with. Errors: CarryOver's.
+  // environment is the job's result. Errors: CarryOver's.
   absl::Status KeepIncumbent(const Verdict& verdict, const std::string& reason);
 
   // Ends without a promotion.
@@ -77,7 +77,7 @@ class TableOutcome {
   const JobServices& services_;
   JobControl* const control_;
   Incumbent* const incumbent_;
-  bool has_evidence_ = false;  // Of a table that it did not promote.
+  bool has_evidence_ = false;  // For a table that it did not promote.
 };
 
 }  // namespace wavetune

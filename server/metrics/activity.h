@@ -4,9 +4,9 @@
 //   activity.Add(job);          // when it has ended
 //   activity.counts().samples_clean;
 //
-// Why beside stores and journals: those keep what is true now, or the newest;
-// a rate needs numbers that only grow. No request waits for it: what is counted
-// here is rare, or reported in sums.
+// Why beside stores and journals: those keep the present state, or the newest;
+// a rate needs numbers that only grow. No request waits for it: the counted
+// events are rare, or reported in sums.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_METRICS_ACTIVITY_H_
@@ -35,10 +35,10 @@ class Activity {
 
   struct Counts {
     std::map<EventKind, uint64_t> events;
-    // Of jobs that have ended.
+    // Jobs that have ended.
     std::map<JobState, uint64_t> jobs;
-    // Of the failed ones, by kernel: those that found that a table does not
-    // hold here.
+    // Failed jobs by kernel: those that found that a table does not hold
+    // here.
     std::map<std::string, uint64_t> disproving_jobs;
     uint64_t clean_samples = 0;
     uint64_t throttled_samples = 0;

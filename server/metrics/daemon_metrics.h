@@ -1,9 +1,9 @@
 // DaemonMetrics: what a daemon tells Prometheus, collected when it is asked.
 //
-// Why at the scrape: what is asked for once in 15 s is not worth a gauge that
-// every request updates, and a figure that is read where it is kept is never
-// behind (docs/decisions/0061-metrics-at-the-scrape.md). docs/metrics.md lists
-// all of them.
+// Why at the scrape: a figure that Prometheus asks for once in 15 s is not
+// worth a gauge that every request updates. A figure that is read where it is
+// kept is never behind (docs/decisions/0061-metrics-at-the-scrape.md).
+// docs/metrics.md lists all of them.
 //
 // Labels are bounded: kernels, devices, methods. Problems are never labels.
 //

@@ -10,7 +10,7 @@
 //
 // Why no library: Debian's civetweb listens on IPv6 nowhere, and has a thread
 // for each connection that says half of something. Here one thread waits for
-// all of them; what is asked is one short request, and its answer ends the
+// all of them; a client sends one short request, and its answer ends the
 // connection.
 //
 // Thread safety: Start and destruction from one thread. Includes no gRPC.
@@ -37,7 +37,7 @@ class MetricsEndpoint {
  public:
   // Connections at once: then the oldest makes room.
   static constexpr size_t kMostConnections = 64;
-  // Of a request's head.
+  // Bytes of a request's head.
   static constexpr size_t kMostRequestBytes = size_t{8} << 10;
   // From a connection's beginning to the end of its request, and again to the
   // end of its answer.

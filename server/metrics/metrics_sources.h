@@ -32,9 +32,9 @@ struct MetricsSources {
   std::function<int()> watchers;
   // Watchers that were too slow for the notices in their queue.
   std::function<int64_t()> slow_watchers;
-  // Both in seconds since the Unix epoch: when the certificate that callers
-  // over TCP see ends, nothing: none is shown; when the newest backup was made,
-  // 0: never, nothing: none can be asked for.
+  // Both in seconds since the Unix epoch. The end of the certificate that
+  // callers over TCP see; nothing: none is shown. The time of the newest
+  // backup; 0: never, nothing: none can be asked for.
   std::function<std::optional<int64_t>()> certificate_until_s;
   std::function<std::optional<int64_t>()> newest_backup_s;
   // How the node stands to its fleet; nothing: it is in none.

@@ -1,9 +1,10 @@
 // AuthorizationPolicy: which certificates may call which methods over TCP.
 //
 // The format is that of gRPC's authorization policy (gRFC A43), so that a
-// policy can be shared with other gRPC services: rules to deny, rules to allow,
-// and what no rule allows is denied. Debian's gRPC 1.51 has no reader of it
-// (docs/decisions/0049-tcp-with-own-policy.md), so it is read here.
+// policy can be shared with other gRPC services. It has rules to deny and rules
+// to allow; calls that no rule allows are denied. Debian's gRPC 1.51 has no
+// reader of it (docs/decisions/0049-tcp-with-own-policy.md), so it is read
+// here.
 //
 //   {"name": "wavetune", "allow_rules": [{
 //      "name": "readers",
@@ -27,10 +28,10 @@ namespace wavetune {
 
 // Whom a verified certificate names.
 struct CertificateNames {
-  std::vector<std::string> uris;       // Of its alternative names.
-  std::vector<std::string> dns_names;  // Of its alternative names; hosts alone.
+  std::vector<std::string> uris;       // From its alternative names.
+  std::vector<std::string> dns_names;  // Alternative names that are hosts.
   std::string subject;                 // Its distinguished name.
-  std::string common_name;             // Of its subject.
+  std::string common_name;             // From its subject.
   bool of_authority = false;           // It may sign others.
 
   // What people call it: its URI, else its first DNS name, else its common
@@ -44,7 +45,7 @@ struct CertificateNames {
 class AuthorizationPolicy {
  public:
   // Reads a policy. Errors: INVALID_ARGUMENT naming the rule and the field, and
-  // what is legal there.
+  // its legal values.
   static absl::StatusOr<AuthorizationPolicy> Parse(absl::string_view json);
 
   // Returns why who shows a certificate may not call a method, by its path

@@ -5,10 +5,10 @@
 //   ... answer ...
 //   timer.Done(status);
 //
-// Of the process, as gRPC's threads are: the servers of all sockets count
-// together. From when gRPC hands a request over until the answer is given to
-// it; what the network takes is not in it. Streams are not counted: they last
-// as long as their reader wants.
+// Counts the whole process, as gRPC's threads are its: the servers of all
+// sockets count together. From when gRPC hands a request over until the answer
+// is given to it; what the network takes is not in it. Streams are not counted:
+// they last as long as their reader wants.
 //
 // Thread safety: thread-safe; Add takes no lock and no memory.
 #ifndef WAVETUNE_SERVER_RPC_CALL_DURATIONS_H_
@@ -33,7 +33,7 @@ class CallDurations {
   static constexpr std::array<double, 14> kBoundsS = {
       5e-5, 1e-4,   2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3,
       1e-2, 2.5e-2, 5e-2,   0.1,  0.25, 1,      10};
-  static constexpr size_t kCodes = 17;  // Of gRPC, OK to UNAUTHENTICATED.
+  static constexpr size_t kCodes = 17;  // gRPC's codes, OK to UNAUTHENTICATED.
 
   struct Counts {
     std::string method;

@@ -2,7 +2,7 @@
 // serves them (frame_relay.h).
 //
 // Why not gRPC's own listener: in 1.51 it gives a socket up for ever once
-// accept fails, as it does where there are no descriptors left; and it neither
+// accept fails, as it does where there are no descriptors left. It neither
 // counts connections nor asks whose they are. Here
 //
 //   - a full table of descriptors costs the connections that come meanwhile,
@@ -93,7 +93,7 @@ class ConnectionAcceptor {
   absl::Status Probe();
 
  private:
-  using Time = Clock::Duration;  // Of the steady time.
+  using Time = Clock::Duration;  // On the steady clock.
   struct Connection {
     enum class State {
       kSilent,   // Has not said yet what it speaks.
@@ -135,7 +135,7 @@ class ConnectionAcceptor {
   FileDescriptor wake_;
   FileDescriptor reserve_;  // Closed to make room for a refusal.
   Connections connections_;
-  size_t refused_ = 0;  // Of the connections.
+  size_t refused_ = 0;  // Connections refused.
   // For Probe.
   const std::string path_;
   std::atomic<int> listening_;  // The socket's descriptor.

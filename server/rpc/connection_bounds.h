@@ -33,8 +33,8 @@ struct SocketBounds {
 };
 
 // Returns the bounds for a process that may open `descriptors`: those of
-// docs/limits.md, or fewer where there are not enough descriptors for them; of
-// TCP none where it is not `over_tcp`. Cannot fail.
+// docs/limits.md, or fewer where there are not enough descriptors for them. TCP
+// has none where it is not `over_tcp`. Cannot fail.
 SocketBounds BoundsFor(uint64_t descriptors, bool over_tcp);
 
 // Who is at the other end.
@@ -50,9 +50,9 @@ struct ConnectionPeer {
 // Counts the connections of one socket.
 class ConnectionCounts {
  public:
-  // Places beyond both bounds for root and `own_user`, one for each process, so
-  // that an administrator gets in although other processes of the same user
-  // took all places of that user.
+  // Places beyond both bounds for root and `own_user`, one for each process. So
+  // an administrator gets in although other processes of the same user took all
+  // places of that user.
   static constexpr size_t kKeptForOwners = 16;
 
   ConnectionCounts(ConnectionBounds bounds, uid_t own_user)

@@ -26,7 +26,7 @@ class DeafnessProbe {
  public:
   // What a look sees.
   struct Seen {
-    uint64_t rounds = 0;   // Of the listener's loop, one a second at least.
+    uint64_t rounds = 0;   // The listener's loop's, one a second at least.
     uint64_t tries = 0;    // To take a connection, whatever came of them.
     bool waiting = false;  // A connection waits to be taken.
   };

@@ -41,7 +41,7 @@ class EventHandler {
   absl::Status ListEvents(const v1::ListEventsRequest& request,
                           v1::ListEventsResponse* response) const;
 
-  // Starts a watch: what was missed, a message without an event, then every
+  // Starts a watch: the missed events, a message without an event, then every
   // event, in order and once. Reads the store. `sink` is held weakly. Errors:
   // RESOURCE_EXHAUSTED where kMaxWatches run; the store's.
   absl::StatusOr<std::shared_ptr<Watch>> WatchEvents(

@@ -50,8 +50,8 @@ class FrameGate {
  public:
   // Calls at once on one connection.
   static constexpr size_t kMostCalls = 128;
-  // Of the headers of a call, decoded, with 32 bytes for each (RFC
-  // 9113, 6.5.2).
+  // For the headers of a call, decoded, with 32 bytes for each (RFC 9113,
+  // 6.5.2).
   static constexpr size_t kMostHeaderBytes = size_t{16} << 10;
 
   struct Options {
@@ -70,9 +70,9 @@ class FrameGate {
   FrameGate& operator=(const FrameGate&) = delete;
 
   // Takes what the peer has sent; appends what gRPC is to read, and what the
-  // peer is to be told. Errors: INVALID_ARGUMENT for what is no HTTP/2, or
-  // RESOURCE_EXHAUSTED for what passes a bound: the connection is to be ended.
-  // Both say what was wrong. Memory: `bytes` and a frame at most.
+  // peer is to be told. Errors: INVALID_ARGUMENT for bytes that are no HTTP/2,
+  // or RESOURCE_EXHAUSTED for those that pass a bound: the connection is to be
+  // ended. Both say what was wrong. Memory: `bytes` and a frame at most.
   absl::Status FromPeer(absl::string_view bytes, std::string* to_server,
                         std::string* to_peer);
 
@@ -105,9 +105,9 @@ class FrameGate {
     bool sends_many = true;
     bool sent_one = false;     // Or has begun to.
     uint32_t frames = 0;       // That the message came in so far.
-    uint32_t prefix_left = 0;  // Of the five bytes before it.
+    uint32_t prefix_left = 0;  // In the five bytes before it.
     uint32_t length = 0;
-    uint32_t left = 0;  // Of the message.
+    uint32_t left = 0;  // In the message.
   };
   // What a header block has said.
   struct Head {
@@ -136,7 +136,7 @@ class FrameGate {
   absl::Status TakeWindow(const Http2Frame& frame);
   void BeginCall(bool peer_ended);
 
-  // Of a frame of the server whose header is whole.
+  // A frame of the server whose header is whole.
   void BeginServerFrame();
   void EndServerFrame(std::string* to_peer);
   bool InServerSettings() const;
@@ -160,7 +160,7 @@ class FrameGate {
   const Options options_;
   const std::unique_ptr<nghttp2_hd_inflater, FreeInflater> inflater_;
 
-  // Of the peer.
+  // From the peer.
   bool greeted_ = false;
   std::string held_;  // Less than a frame, unless full_.
   bool full_ = false;
@@ -173,9 +173,9 @@ class FrameGate {
   // Valid while a function of the interface runs.
   std::string* to_server_ = nullptr;
 
-  // Of the server.
-  std::string server_header_;  // Of its frame.
-  size_t server_left_ = 0;     // Of the frame's payload.
+  // From the server.
+  std::string server_header_;  // Its frame's.
+  size_t server_left_ = 0;     // In the frame's payload.
   bool server_in_frame_ = false;
   bool server_in_block_ = false;
   bool server_greeted_ = false;

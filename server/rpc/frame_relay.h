@@ -2,11 +2,11 @@
 // that no byte of a peer reaches gRPC (frame_gate.h says why).
 //
 // It has the peers' descriptors, ends TLS where there is any, and gives the
-// server one end of a pair of sockets for each connection. What waits is
-// bounded: while a peer does not take what it is told, or the server what it
-// is asked, nothing more is read from the other, so that it waits in its own
-// buffers. Everything of a relay runs on one thread; users who are not to wait
-// for each other have relays of their own (user_servers.h).
+// server one end of a pair of sockets for each connection. Waiting bytes are
+// bounded: while one side does not take its bytes, nothing more is read from
+// the other. So these wait in the other's own buffers. Everything of a relay
+// runs on one thread; users who are not to wait for each other have relays of
+// their own (user_servers.h).
 //
 // Thread safety: Add from any thread; Probe from one. Includes no gRPC.
 #ifndef WAVETUNE_SERVER_RPC_FRAME_RELAY_H_
@@ -120,7 +120,7 @@ class FrameRelay {
   bool stopping_ = false;
   std::mutex serve_mutex_;
   bool serving_ = true;  // Guarded by serve_mutex_.
-  // Of the thread.
+  // The thread's.
   std::map<uid_t, std::unique_ptr<PeerShare>> shares_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
   uint64_t next_id_ = 1;

@@ -75,7 +75,7 @@ class JobReactor : public StreamReactor<RawWriteReactor<Response>, Response> {
     Send(record);
   }
 
-  // Sends what has changed since the last message.
+  // Sends the changes since the last message.
   void OnInterval() {
     std::unique_lock lock(job_mutex_);
     waiting_ = false;

@@ -2,9 +2,9 @@
 //
 // Makes the next message when the last one is written, and reads its samples
 // from the store then: a slow reader costs no more memory than a fast one. A
-// reader that takes no message for a while loses its call: at once where others
-// wait to list (RESOURCE_EXHAUSTED, which it hears of when it reads on), else
-// after its patience (CANCELLED).
+// reader that takes no message for a while loses its call. It does so at once
+// where others wait to list (RESOURCE_EXHAUSTED, which it hears of when it
+// reads on), else after its patience (CANCELLED).
 #ifndef WAVETUNE_SERVER_RPC_LIST_SAMPLES_REACTOR_H_
 #define WAVETUNE_SERVER_RPC_LIST_SAMPLES_REACTOR_H_
 

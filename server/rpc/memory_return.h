@@ -1,10 +1,10 @@
 // MemoryReturn: gives the memory that a job or a burst of streams took back to
 // the system.
 //
-// Why: the C library keeps freed memory in each of its arenas, so that a daemon
-// would keep the size of its worst minute for months, and each fit's thread may
-// get another arena. It is given back more than once, as connections, their
-// buffers and a job's threads end some time after what is counted.
+// Why: the C library keeps freed memory in each of its arenas, and each fit's
+// thread may get another arena. So a daemon would keep the size of its worst
+// minute for months. It is given back more than once, as connections, their
+// buffers and a job's threads end some time after the counted work.
 //
 // Thread safety: for one thread, which looks now and then.
 #ifndef WAVETUNE_SERVER_RPC_MEMORY_RETURN_H_

@@ -1,6 +1,6 @@
-// PeerShare: what the connections of one peer, a user or an address, have taken
-// together of one relay (frame_relay.h), so that many connections are no way
-// around the bounds of one.
+// PeerShare: all that the connections of one peer, a user or an address, take
+// of one relay (frame_relay.h). So many connections are no way around the
+// bounds of one.
 //
 // Frames that move no call forward are work without end: pings, settings,
 // windows, calls that are begun and reset. Each adds to a debt that time pays

@@ -46,7 +46,7 @@ class SampleListing {
   SampleListing(SampleStore* store, Clock* clock)
       : store_(store), clock_(clock) {}
 
-  // What is listed. Before the first message.
+  // Sets the samples to list. Before the first message.
   void SetContents(Contents contents);
 
   // Fills the next message; false, leaving it empty, at the end. Errors: the

@@ -46,7 +46,7 @@ struct ReaderHandlers {
   EventHandler* events = nullptr;        // With `status`.
   UsageHandler* usage = nullptr;         // With `usage_work`.
   WorkloadHandler* workloads = nullptr;  // With `usage_work`, `read_work`.
-  // Reads what is in the store alone; nullptr: gRPC's threads read it.
+  // Reads the store alone; nullptr: gRPC's threads read it.
   WorkQueue* read_work = nullptr;
   // Takes reports of use, as their counts are stored now and then, and
   // workloads.

@@ -45,7 +45,7 @@ class StoreAdmin {
     StoreMaintenance* maintenance = nullptr;  // nullptr: there is none.
     std::string backup_folder;                // Empty: no backups.
     Clock* clock = nullptr;
-    std::function<void(const std::string&)> log;  // What was done, and failed.
+    std::function<void(const std::string&)> log;  // Hears of all work.
     // What retention would do now, said with a check. Empty: nothing is said.
     std::function<std::vector<std::string>()> what_would_go = nullptr;
   };

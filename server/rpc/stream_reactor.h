@@ -281,9 +281,9 @@ class StreamReactor
   std::mutex mutex_;
   // Guarded by mutex_.
   std::deque<Message> queue_;
-  size_t queued_bytes_ = 0;  // Of queue_.
-  Message latest_;           // Of QueueLatest, while it waits.
-  bool has_last_ = false;    // Of QueueLatest.
+  size_t queued_bytes_ = 0;  // Bytes in queue_.
+  Message latest_;           // QueueLatest's, while it waits.
+  bool has_last_ = false;    // QueueLatest's.
   Message current_;
   bool writing_ = false;
   bool finished_ = false;

@@ -48,21 +48,21 @@ class TableAdmin {
   explicit TableAdmin(Options options);
 
   // Makes an earlier table serve again. Errors: as TableLookup::SiliconFor,
-  // RollbackTarget and TableCatalog::RollBack; FAILED_PRECONDITION where the
-  // samples of its profile show one of its choices wrong, or the kernel as it
-  // is here cannot launch one; INVALID_ARGUMENT for too long a reason.
+  // RollbackTarget and TableCatalog::RollBack. FAILED_PRECONDITION where the
+  // samples of its profile show a choice wrong, or the present kernel cannot
+  // launch one. INVALID_ARGUMENT for too long a reason.
   absl::Status RollBack(const v1::RollBackRequest& request,
                         const std::string& by, v1::RollBackResponse* response);
 
   // Makes a table serve that was saved on another node. Errors:
-  // INVALID_ARGUMENT for what is no table, and for too long a reason; as
+  // INVALID_ARGUMENT for bytes that are no table, and for too long a reason; as
   // TableAdmission::RecordOf and TableCatalog::Import.
   absl::Status Import(const v1::ImportTableRequest& request,
                       const std::string& by, v1::ImportTableResponse* response);
 
-  // Errors: as TableCatalog::RetireByDigest; INVALID_ARGUMENT for too long a
-  // reason; FAILED_PRECONDITION where it answers for a device here and the
-  // request does not say that it ends all the same; NOT_FOUND for an unknown
+  // Errors: as TableCatalog::RetireByDigest. INVALID_ARGUMENT for too long a
+  // reason. FAILED_PRECONDITION where it answers for a device here and the
+  // request does not say that it ends all the same. NOT_FOUND for an unknown
   // device.
   absl::Status Retire(const v1::RetireTableRequest& request,
                       const std::string& by, v1::RetireTableResponse* response);
@@ -80,7 +80,7 @@ class TableAdmin {
   v1::TableInfo InfoOf(const TableRecord& table) const;
   // A device of this node that is answered with the table; empty: none is.
   std::string AnswersFor(const TableRecord& table) const;
-  // Of the keys that one table serves for, those that a request ends.
+  // Those keys of one table's that a request ends.
   absl::StatusOr<std::vector<TableRecord>> ToRetire(
       const v1::RetireTableRequest& request,
       std::vector<TableRecord> tables) const;

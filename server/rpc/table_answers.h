@@ -1,9 +1,9 @@
 // TableAnswers: GetTable's answers as bytes, ready to be sent.
 //
 // Why: a table has up to 64 KiB, and making a message of it, serialising that
-// and freeing both cost more than the rest of the call; so the payload is sent
-// from where the catalogue has it. What is before it in an answer is made once:
-// a node's processes all ask for the same few tables
+// and freeing both cost more than the rest of the call. So the payload is sent
+// from where the catalogue has it. The part before it in an answer is made
+// once: a node's processes all ask for the same few tables
 // (docs/decisions/0060-answers-by-reference.md).
 //
 //   const AnswerBasis basis = handler->BasisOfAnswers();  // before it is found
@@ -38,7 +38,7 @@ grpc::ByteBuffer ToReadableBytes(FoundTable& found);
 class TableAnswers {
  public:
   // Requests whose answers are kept, and how long these may be: together they
-  // bound what is kept to 2 MiB.
+  // bound the kept bytes to 2 MiB.
   static constexpr size_t kMostKept = 128;
   static constexpr size_t kMostAskedBytes = 512;
   static constexpr size_t kMostHeadBytes = 15 * 1024;
@@ -48,8 +48,9 @@ class TableAnswers {
   std::optional<grpc::ByteBuffer> Find(const AnswerBasis& now,
                                        const grpc::ByteBuffer& asked);
 
-  // Keeps what was found for a request after `basis` was looked at; only what
-  // serves. Drops what follows from another basis. Does not keep tables alive.
+  // Keeps the answer that was found for a request after `basis` was looked at,
+  // where it is a serving table. Drops what follows from another basis. Does
+  // not keep tables alive.
   void Keep(const AnswerBasis& basis, const grpc::ByteBuffer& asked,
             FoundTable& found);
 

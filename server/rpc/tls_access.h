@@ -2,9 +2,9 @@
 // authorities whose clients it believes, and the policy of what each may call.
 // All are files, and are read again while the daemon runs.
 //
-// What cannot be used never takes the place of what can: a pair that does not
-// belong together, a certificate that has expired or is not valid yet, or a
-// policy that does not parse, is logged, and what was read before stays.
+// A file that cannot be used never takes the place of one that can. A pair that
+// does not belong together, an expired or not yet valid certificate, or a
+// policy that does not parse, is logged, and the earlier files stay.
 //
 //   ASSIGN_OR_RETURN(auto access, TlsAccess::Open(files, log));
 //   access->Look(absl::Now());  // Every kInterval.
@@ -34,7 +34,7 @@ class TlsAccess {
     TlsFiles tls;
     std::string policy;
   };
-  // Hears of what was replaced, what could not be, and what will soon expire.
+  // Hears of replaced files, of refused ones, and of those that soon expire.
   using Tell = std::function<void(LogLevel level, const std::string& text)>;
 
   // How often the files are to be looked at.
@@ -49,9 +49,9 @@ class TlsAccess {
   static absl::StatusOr<std::unique_ptr<TlsAccess>> Open(Files files,
                                                          Tell tell);
 
-  // Reads the files again, and says what is to be said at `now`. Returns
-  // whether other callers may be allowed from now on than before: the policy or
-  // the authorities are others.
+  // Reads the files again, and says the news at `now`. Returns whether other
+  // callers may be allowed from now on than before: the policy or the
+  // authorities are others.
   bool Look(absl::Time now);
 
   // What a handshake uses. `generation` is another one after each change.
@@ -76,7 +76,7 @@ class TlsAccess {
   const Tell tell_;
   std::mutex look_mutex_;  // One look at a time.
   // Guarded by look_mutex_.
-  std::string tls_problem_;  // Of the last look; empty where there was none.
+  std::string tls_problem_;  // The last look's; empty where there was none.
   std::string policy_problem_;
   std::string policy_text_;
   absl::Time next_notice_ = absl::InfinitePast();

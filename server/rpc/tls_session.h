@@ -90,7 +90,7 @@ class TlsServer {
   absl::Status Renew();
 
   const TlsAccess* const access_;
-  uint64_t generation_ = 0;  // Of context_.
+  uint64_t generation_ = 0;  // context_'s.
   ssl_ctx_st* context_ = nullptr;
 };
 

@@ -22,7 +22,7 @@ namespace wavetune {
 absl::Status PrepareSocketPath(const std::string& path);
 
 // Returns whether a socket can be made at `path`, as far as that shows without
-// doing so: its length, and what is there. Errors: INVALID_ARGUMENT,
+// doing so: by its length, and by the file there. Errors: INVALID_ARGUMENT,
 // FAILED_PRECONDITION and PERMISSION_DENIED, as PrepareSocketPath.
 absl::Status CheckSocketPath(const std::string& path);
 

@@ -1,14 +1,14 @@
 // UsageHandler: what UsageService does. Knows no gRPC.
 //
-// Everybody may report, so nothing that a report says is believed: sizes and
+// Everybody may report, so nothing that a report says is believed. Sizes and
 // numbers are limited, kernels, devices and specialisations must be known,
-// problems legal, so many reports a second are read of each user, and a report
+// problems legal, and so many reports a second are read of each user. A report
 // counts for as many decisions at most as a process can have made since its
-// last one, or since it connected; all of a user's together count for no more
+// last one, or since it connected. All of a user's together count for no more
 // than that, so that nobody gains by connecting anew. The worst that a
 // malicious local client can do is to shift the weights of problems as a busy
-// server would, and to have a top-up queued once in a while
-// (usage_top_ups.h); both can be turned off.
+// server would. It can also have a top-up queued once in a while
+// (usage_top_ups.h). Both can be turned off.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_RPC_USAGE_HANDLER_H_
@@ -46,8 +46,8 @@ class UsageHandler {
   static constexpr double kReportsPerSecond = 100;
   static constexpr double kReportsAtOnce = 1000;
   static constexpr double kUsersAtOnce = 8;
-  // Decisions that a process makes in a second, and all of a user's on a node:
-  // each is made for a launch, which takes its thread a microsecond at least
+  // Decisions that a process makes in a second, and all of a user's on a node.
+  // Each is made for a launch, which takes its thread a microsecond at least
   // (docs/usage.md).
   static constexpr double kDecisionsPerSecond = 1e6;
   // The longest time that a report covers: clients report every 30 s, give or

@@ -58,8 +58,8 @@ class UserServers {
  public:
   struct Options {
     size_t servers = 1;
-    size_t max_message_bytes = 0;  // Of any method.
-    size_t quota_bytes = 0;        // Of a server, for messages on their way.
+    size_t max_message_bytes = 0;  // The most of any method.
+    size_t quota_bytes = 0;        // A server's, for messages under way.
     // Says over gRPC which services and messages there are. Its streams have no
     // bounds of ours: for who is trusted alone.
     bool reflection = false;

@@ -18,7 +18,7 @@ namespace wavetune {
 
 // What happened. Stored by number: do not reorder.
 enum class EventKind {
-  kUnknown,  // Of a later daemon.
+  kUnknown,  // From a later daemon.
   kDeviceAttached,
   kDeviceDetached,
   kDriverChanged,  // Another driver, runtime or power limit than before.
@@ -35,7 +35,7 @@ enum class EventKind {
   kJobEnded,
   kStoreProblem,
   kStoreUsable,
-  kCanaryResult,  // What a canary found, and what is done about it.
+  kCanaryResult,  // The verdict of a canary, and the step that follows.
   kCarriedOver,
   kImported,
   kSlowDevice,  // It deviates from others of its class.
@@ -44,7 +44,7 @@ enum class EventKind {
   kConfigReloaded,
   kUnratedDevice,       // A job could not compare it with its class.
   kDeviceLost,          // It cannot be used.
-  kRolloutHalted,       // Of the fleet, in a class of this node's devices.
+  kRolloutHalted,       // The fleet's, in a class of this node's devices.
   kSpotCheckDisagrees,  // A table does not hold on a device of this node.
 };
 

@@ -5,7 +5,7 @@
 //
 //   FakeSampleStore samples;
 //   FakeTableStore tables;
-//   JobRunner runner({.samples = &samples, .tables = &tables, ...});
+//   JobQueue queue({.samples = &samples, .tables = &tables, ...});
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_STORE_FAKE_STORES_H_

@@ -20,8 +20,8 @@ namespace wavetune {
 struct StoredFleetHead {
   std::string bytes;         // As it was signed.
   uint64_t table_epoch = 0;  // TableRecord::epoch of its table here.
-  // Of the last rollout that was halted: no later one has such an epoch, and
-  // what it halted serves no more. 0: none was.
+  // The last halted rollout's: no later one has such an epoch, and its table
+  // serves no more. 0: none was.
   uint64_t halted_epoch = 0;
   std::string halted_digest;
   std::string halted_why;

@@ -31,7 +31,7 @@ class JobStore {
   // Returns the newest `limit` jobs, newest first.
   virtual absl::StatusOr<std::vector<JobRecord>> List(int limit) = 0;
 
-  // Forgets jobs; what is not there is no error. Synced. Errors: as Create.
+  // Forgets jobs; one that is not there is no error. Synced. Errors: as Create.
   virtual absl::Status Delete(const std::vector<uint64_t>& ids) = 0;
 };
 

@@ -87,8 +87,8 @@ struct TableRecord {
   ProfileKey key;
   std::string digest;          // Hex SHA-256 of the payload: the identity.
   uint64_t epoch = 0;          // Orders promotions within one store.
-  uint64_t revision = 0;       // Of the store when promoted.
-  int64_t promoted_at_us = 0;  // Of a withdrawal: when it was withdrawn.
+  uint64_t revision = 0;       // The store's when promoted.
+  int64_t promoted_at_us = 0;  // For a withdrawal: when withdrawn.
   int64_t size_bytes = 0;
   int32_t portfolio_size = 0;
   std::string device_label;
@@ -135,7 +135,7 @@ struct TableRecord {
 struct PinRecord {
   std::string kernel;
   std::string silicon_key;
-  std::string digest;  // Of what served when it was pinned.
+  std::string digest;  // The serving table's when it was pinned.
   std::string by;      // As TableRecord::by.
   std::string why;
   int64_t at_us = 0;  // Since the Unix epoch.
@@ -175,12 +175,12 @@ struct FleetDemandCounts {
                          const FleetDemandCounts&) = default;
 };
 
-// A job: what was asked and where it stands.
+// A job: its request and its state.
 struct JobRecord {
   uint64_t id = 0;
   JobKind kind = JobKind::kReprofile;
   std::string kernel;
-  std::string device_uuid;  // Of a class: the first of its devices.
+  std::string device_uuid;  // For a class: the first of its devices.
   // May use every device of its class that is idle and healthy.
   bool whole_class = false;
   int32_t priority = 0;  // Higher ones go first.
@@ -205,8 +205,8 @@ struct JobRecord {
   // Then: the table of this digest is measured beside it, and it must be no
   // worse; empty: the default alone is.
   std::string against_digest;
-  // What clients asked for when the job was queued: part of the request, so
-  // that the fit is a function of what is stored with it.
+  // Clients' problems when the job was queued. They are part of the request, so
+  // that the fit is a function of stored data.
   std::vector<WeightedProblem> used_problems;
   // Those of the workloads that were declared then. Forgotten when the job
   // ends; how many there were stays.
@@ -224,7 +224,7 @@ struct JobRecord {
   int64_t done = 0;
   int64_t total = 0;
   int64_t samples = 0;
-  int64_t throttled_samples = 0;  // Of them.
+  int64_t throttled_samples = 0;  // Throttled ones among them.
   double device_time_us = 0;
   double seconds_left = -1;
   std::vector<std::string> device_uuids;  // That measured for it.
@@ -237,7 +237,7 @@ struct JobRecord {
   std::vector<std::string> notes;
   std::vector<CandidateRecord> excluded;
   int64_t not_meant_for_device = 0;  // Configurations: TunableKernel.
-  // Of the table that it ended with: promoted by it, or found to hold as it
+  // The table's that it ended with: promoted by it, or found to hold as it
   // serves already.
   std::string digest;
   std::optional<DriftReport> drift;  // What its canary found.

@@ -5,10 +5,10 @@
 //
 //   const RetentionPlan plan = PlanRetention(view, RetentionLimits(), now_us);
 //
-// Never chosen: what serves as the current one, what is pinned, what is among
-// the newest promotions of a history, as a rollback may want it, what was
-// shipped with a kernel, and samples of what stays: they say which choices were
-// found wrong.
+// Never chosen: current and pinned tables, shipped ones, the
+// newest promotions of a history, as a rollback may want them, and
+// samples of tables that stay. These say which choices were found
+// wrong.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_SERVER_STORE_RETENTION_H_
@@ -29,17 +29,16 @@ namespace wavetune {
 
 // How long things stay after they were last of use; 0: for ever.
 struct RetentionLimits {
-  double jobs_days = 365;    // Since they ended.
-  double devices_days = 90;  // Since they were attached.
-  double payloads_days =
-      180;                    // Of tables that serve no longer: since promoted.
-  double classes_days = 30;   // Of tables of environments that no device has,
-                              // or of builds of the kernel before the one that
-                              // is there: since another first took their
-                              // place.
-  double samples_days = 180;  // Of tables that are all gone, with what is known
-                              // of candidates: since the last was measured, or
-                              // the last job of theirs ended.
+  double jobs_days = 365;      // Since they ended.
+  double devices_days = 90;    // Since they were attached.
+  double payloads_days = 180;  // Tables that serve no more: since promoted.
+  double classes_days = 30;    // Tables of environments that no device
+                               // has, or of earlier builds of the
+                               // kernel: since another first took their
+                               // place.
+  double samples_days = 180;  // Samples of tables that are all gone, with their
+                              // candidates' records: since the last sample, or
+                              // the end of their last job.
   // Newest promotions of a kernel on one silicon whose payloads stay.
   size_t history_kept = 8;
 };
@@ -48,7 +47,7 @@ struct RetentionLimits {
 struct RetentionView {
   std::vector<TableRecord> serving;
   std::vector<TableRecord> withdrawn;
-  std::vector<TableRecord> history;   // Of all kernels; any order.
+  std::vector<TableRecord> history;   // All kernels'; any order.
   std::vector<TableRecord> payloads;  // Every stored one.
   std::set<std::string> rejected;     // Digests of rejected tables.
   std::vector<PinRecord> pins;

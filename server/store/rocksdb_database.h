@@ -99,8 +99,8 @@ class RocksDbDatabase {
 
   // Opens the store, creating it where there is none. Errors:
   // FAILED_PRECONDITION where another daemon has it open, or a newer one wrote
-  // it (then nothing was written); PERMISSION_DENIED; NOT_FOUND where the
-  // parent directory is missing; DATA_LOSS where files are damaged or missing.
+  // it (then nothing was written). PERMISSION_DENIED. NOT_FOUND where the
+  // parent directory is missing. DATA_LOSS where files are damaged or missing.
   // Messages say what to do. Cost: replays the write-ahead log twice (once
   // read-only, to look at the schema version).
   static absl::StatusOr<std::unique_ptr<RocksDbDatabase>> Open(Options options);
@@ -130,10 +130,10 @@ class RocksDbDatabase {
 
   // Calls `visit` for each entry under `prefix`, in key order from `start` (a
   // key under it; empty: the first) on, until it returns false. Where a block
-  // of a file is damaged the entries in it are left out: the damage is
-  // reported, and the scan goes on at the key that `resume` returns for the
-  // last key reached and the number of attempts so far, or ends with OK where
-  // that is nothing. Errors: as FromRocksDb, but for DATA_LOSS.
+  // of a file is damaged its entries are left out and the damage is reported.
+  // The scan goes on at the key that `resume` returns for the last key reached
+  // and the number of attempts so far. It ends with OK where `resume` returns
+  // nothing. Errors: as FromRocksDb, but for DATA_LOSS.
   using Visit =
       std::function<bool(absl::string_view key, absl::string_view value)>;
   using Resume = std::function<std::optional<std::string>(
@@ -216,7 +216,7 @@ class RocksDbDatabase {
   void NoteWrites(const absl::Status& status);
   absl::Status LoadIdentity();
   absl::Status CreateIdentity();
-  // Of a store with schema `version`.
+  // For a store with schema `version`.
   absl::Status ReadIdentity(int version, const StoreRecord& here);
   absl::Status Migrate(int from_version);
   // Gives the store a new id where its folder is a copy of another store's.

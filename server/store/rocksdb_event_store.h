@@ -31,7 +31,7 @@ class RocksDbEventStore : public EventStore {
  private:
   explicit RocksDbEventStore(RocksDbDatabase* database) : database_(database) {}
 
-  // Returns the ids of what is kept and newer than `after_id`, ascending.
+  // Returns the ids of kept events newer than `after_id`, ascending.
   std::vector<uint64_t> IdsAfter(uint64_t after_id);
   // Returns the sound events from `first` to `last`, ascending.
   absl::StatusOr<std::vector<EventRecord>> Read(uint64_t first, uint64_t last);
@@ -40,7 +40,7 @@ class RocksDbEventStore : public EventStore {
   std::mutex mutex_;  // Held while writing.
   // Guarded by mutex_.
   uint64_t last_id_ = 0;
-  std::deque<uint64_t> ids_;  // Of what is kept, ascending.
+  std::deque<uint64_t> ids_;  // Ids of kept events, ascending.
 };
 
 }  // namespace wavetune

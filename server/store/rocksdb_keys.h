@@ -32,7 +32,7 @@ std::string ProfileKeyPart(const ProfileKey& key);
 std::string GenerationPrefix(const ProfileKey& key);
 std::string GenerationKey(const ProfileKey& key, uint64_t generation);
 std::string EntryPrefix(const ProfileKey& key, uint64_t generation);
-// Of one kind of entry, without the sequence number.
+// For one kind of entry, without the sequence number.
 std::string EntryPrefix(const ProfileKey& key, uint64_t generation,
                         SampleEntry kind);
 inline constexpr absl::string_view kGenerationsPrefix = "g";
@@ -44,7 +44,7 @@ std::string EntryPrefixOfGenerationKey(absl::string_view generation_key);
 // Returns the kind in an entry's key; none where the key is not an entry's.
 std::optional<SampleEntry> EntryKind(absl::string_view entry_key);
 
-// Family tables. What serves; payloads; what was withdrawn; promotions and
+// Family tables. Serving entries; payloads; withdrawn tables; promotions and
 // withdrawals by epoch; pins.
 inline constexpr absl::string_view kServingPrefix = "s";
 inline constexpr absl::string_view kPayloadPrefix = "p";
@@ -57,7 +57,7 @@ std::string WithdrawnKey(const ProfileKey& key);
 std::string PayloadKey(absl::string_view digest);
 std::string HistoryKey(uint64_t epoch);
 std::string PinKey(absl::string_view kernel, absl::string_view silicon_key);
-// Of all jobs; of one.
+// All jobs'; one's.
 std::string RejectedPrefix(absl::string_view kernel,
                            absl::string_view silicon_key);
 std::string RejectedKey(const TableRecord& record);

@@ -47,9 +47,9 @@ struct StoreReport {
 };
 
 // Reads every entry, checks what it means, and verifies the checksums of all
-// files. Errors: INTERNAL where reading fails for another reason than
-// damage; CANCELLED where `go_on`, which is asked now and then and told what is
-// read, says no. Cost: reads the whole store.
+// files. Errors: INTERNAL where reading fails for another reason than damage.
+// CANCELLED where `go_on` says no, which is asked now and then and told what
+// the check reads. Cost: reads the whole store.
 using CheckGoesOn = std::function<bool(const std::string& what)>;
 absl::StatusOr<StoreReport> CheckDatabase(RocksDbDatabase& database,
                                           const CheckGoesOn& go_on = nullptr);

@@ -1,5 +1,5 @@
-// What is looked at before a store is opened for writing, so that every refusal
-// is clear and changes nothing.
+// The checks before a store is opened for writing, so that every refusal is
+// clear and changes nothing.
 #ifndef WAVETUNE_SERVER_STORE_ROCKSDB_OPEN_H_
 #define WAVETUNE_SERVER_STORE_ROCKSDB_OPEN_H_
 
@@ -16,9 +16,9 @@ namespace wavetune {
 inline constexpr absl::string_view kSchemaVersionName = "schema_version";
 inline constexpr absl::string_view kStoreIdName = "store_id";
 
-// Makes the directory; checks that no other process has the store open, that no
-// file and no change that the store's record (StoreRecord) knows is missing,
-// and that its schema version is at most `schema_version`. Errors: as
+// Makes the directory; checks that no other process has the store open, and
+// that its schema version is at most `schema_version`. No file and no change
+// that the store's record (StoreRecord) knows may be missing. Errors: as
 // RocksDbDatabase::Open.
 absl::Status PrepareToOpen(const std::string& path, int schema_version,
                            rocksdb::Env* env);

@@ -46,13 +46,13 @@ class RocksDbSampleStore : public SampleStore {
   RocksDbSampleStore(RocksDbDatabase* database, int64_t limit_bytes);
 
   absl::Status LoadStats();
-  // Returns what is stored under a generation's key, counted anew where the
-  // record is damaged; zeros where there is none.
+  // Returns the record under a generation's key, counted anew where it is
+  // damaged; zeros where there is none.
   absl::StatusOr<GenerationRecord> ReadGeneration(
       const std::string& generation_key);
   absl::StatusOr<GenerationRecord> Recount(const std::string& generation_key);
   // Visits the entries of one kind with sequence numbers in [from, end), until
-  // `visit` returns false; skips what is damaged.
+  // `visit` returns false; skips damaged ones.
   absl::Status ScanEntries(const std::string& prefix, uint64_t from,
                            uint64_t end, const RocksDbDatabase::Visit& visit);
   absl::Status CheckLimit(int64_t added_bytes) const;

@@ -10,14 +10,14 @@
 
 namespace wavetune {
 
-// Returns what `status` means to the caller; the message says what was tried
+// Returns the caller's code for `status`; the message says what failed
 // (`doing`, for example "write samples"), what RocksDB said, and what to do.
 // Codes: RESOURCE_EXHAUSTED on a full disk, a used-up quota, a file that may
-// not grow and without file descriptors; PERMISSION_DENIED where the
-// operating system refuses; DATA_LOSS on damaged files; FAILED_PRECONDITION on
-// files that a newer RocksDB wrote; NOT_FOUND; INTERNAL on
-// other I/O errors and for what only a bug can cause; never UNAVAILABLE, which
-// clients take for a daemon that does not answer. Cannot fail.
+// not grow and without file descriptors. PERMISSION_DENIED where the operating
+// system refuses. DATA_LOSS on damaged files. FAILED_PRECONDITION on files that
+// a newer RocksDB wrote. NOT_FOUND. INTERNAL on other I/O errors and for those
+// that only a bug can cause. Never UNAVAILABLE, which clients take for a daemon
+// that does not answer. Cannot fail.
 absl::Status FromRocksDb(const rocksdb::Status& status,
                          absl::string_view doing);
 
@@ -27,7 +27,7 @@ bool IsOutOfResource(const rocksdb::Status& status);
 // True where the operating system refused access (RocksDB has no code for it).
 bool IsPermissionDenied(const rocksdb::Status& status);
 
-// True where somebody else holds what was to be locked (no code for it either).
+// True where somebody else holds the lock (no code for it either).
 bool IsTryAgain(const rocksdb::Status& status);
 
 // True where a file is sound and of a format that this library does not know.

@@ -4,8 +4,8 @@
 //   store->samples().Append(...);
 //   store->tables().ListServing();
 //
-// One process at a time has a store open. What is promised about crashes, full
-// disks and damaged files: docs/storage.md. Includes no RocksDB header.
+// One process at a time has a store open. docs/storage.md has the promises
+// about crashes, full disks and damaged files. Includes no RocksDB header.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_STORE_ROCKSDB_STORE_H_
@@ -48,7 +48,7 @@ class RocksDbStore {
   // Errors: as RocksDbDatabase::Open.
   static absl::StatusOr<std::unique_ptr<RocksDbStore>> Open(
       const Options& options);
-  // What is not synced yet (progress of jobs) is synced.
+  // Syncs the rest (progress of jobs).
   ~RocksDbStore();
 
   SampleStore& samples() { return *samples_; }

@@ -1,9 +1,9 @@
 // Whether the disk of a store is mounted: below a mount point that nothing is
 // mounted on there is an empty folder, and an empty folder is a new store.
 //
-// Two things tell: /etc/fstab names the mount point; or a store was opened on a
-// disk that was mounted on its very folder, which a file beside the folder
-// remembers (".NAME.mounted", where the folder above can be written).
+// Two things tell: /etc/fstab names the mount point, or a store was opened on a
+// disk that was mounted on its very folder. A file beside the folder remembers
+// that (".NAME.mounted", where the folder above can be written).
 //
 // Thread safety: functions over files.
 #ifndef WAVETUNE_SERVER_STORE_ROCKSDB_STORE_MOUNT_H_
@@ -15,13 +15,13 @@
 
 namespace wavetune {
 
-// What is known of mounts.
+// A machine's mounts.
 struct MountFacts {
   // Returns those of this machine. Cannot fail: what cannot be read is empty.
   static MountFacts OfThisMachine();
 
   std::string fstab;       // The text of /etc/fstab.
-  std::string mount_info;  // Of /proc/self/mountinfo; empty: nothing is known.
+  std::string mount_info;  // That of /proc/self/mountinfo; empty: unknown.
 };
 
 // To be asked where no store is at `path`. Errors: FAILED_PRECONDITION where

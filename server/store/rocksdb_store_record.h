@@ -40,7 +40,7 @@ struct StoreRecord {
   friend bool operator==(const StoreRecord&, const StoreRecord&) = default;
 };
 
-// Returns the record of the store at `path`; nothing where there is none (a new
+// Returns the record of the store at `path`. Nothing where there is none (a new
 // store, one of an older daemon, a restored one) or where it is not readable as
 // one, which is logged.
 std::optional<StoreRecord> ReadStoreRecord(const std::string& path,
@@ -56,8 +56,8 @@ absl::Status WriteStoreRecord(const StoreRecord& record,
 // reboot. Empty in an environment that is not the operating system's.
 std::string StorePlace(const std::string& path, rocksdb::Env* env);
 
-// Returns a record of what is at `path` now: place, path, host and RocksDB. The
-// rest is empty.
+// Returns a record of the store at `path` now: place, path, host and RocksDB.
+// The rest is empty.
 StoreRecord RecordOfFolder(const std::string& path, rocksdb::Env* env);
 
 // Whether the folder that `before` was written in is not the one that `now` is

@@ -53,14 +53,14 @@ class RocksDbTableStore : public TableStore {
 
  private:
   explicit RocksDbTableStore(RocksDbDatabase* database);
-  // Returns the digests of payloads that must stay: what has served, and what
-  // is rejected but not among `forgotten`. Holds mutex_.
+  // Returns the digests of payloads that must stay: those that have served, and
+  // those rejected but not among `forgotten`. Holds mutex_.
   absl::StatusOr<std::set<std::string>> DigestsInUse(
       const std::vector<RejectedTable>& forgotten);
   // Returns whether there is an entry, damaged or not.
   absl::StatusOr<bool> Has(const std::string& key);
-  // Returns the records under one prefix, sorted by key; `key_of` gives the
-  // key that belongs to a record. What is damaged is counted and left out.
+  // Returns the records under one prefix, sorted by key; `key_of` gives the key
+  // that belongs to a record. Damaged records are counted and left out.
   absl::StatusOr<std::vector<TableRecord>> List(
       absl::string_view prefix, std::string (*key_of)(const ProfileKey&));
 

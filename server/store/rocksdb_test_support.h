@@ -107,7 +107,7 @@ class FaultyFileSystem : public rocksdb::FileSystemWrapper {
     Fail(rocksdb::IOStatus::OK());
     syncs_fail_ = false;
   }
-  // Writing succeeds, and bringing what was written to the disk does not.
+  // Writing succeeds, and bringing the bytes to the disk does not.
   void FailSyncs() { syncs_fail_ = true; }
   // Whether writing fails as on a full disk.
   void set_full(bool full) {

@@ -28,7 +28,7 @@ struct SamplePage {
   uint64_t next = 0;  // Where the next page begins; 0: this is the last.
 };
 
-// What is stored of a key.
+// A stored key's contents.
 struct StoredKey {
   ProfileKey key;
   int64_t samples = 0;
@@ -57,8 +57,8 @@ class SampleStore {
 
   // Returns at most `most` samples of one generation, at least 1, from `from`
   // on: 0, or what the page before says. Pages that were asked for in between
-  // appends, or a pruning, hold what was there at their time. Corrupt entries
-  // are left out and counted.
+  // appends, or a pruning, hold the samples of their time. Corrupt entries are
+  // left out and counted.
   virtual absl::StatusOr<SamplePage> LoadPage(const ProfileKey& key,
                                               uint64_t generation,
                                               uint64_t from, size_t most) = 0;
@@ -86,7 +86,7 @@ class SampleStore {
   // Deletes everything of a key, kMeasuredGeneration too, as one batch.
   virtual absl::Status Forget(const ProfileKey& key) = 0;
 
-  // Returns what is stored over all keys.
+  // Returns sums over all keys.
   virtual absl::StatusOr<Stats> GetStats() = 0;
 };
 

@@ -1,4 +1,4 @@
-// StoreMaintenance: what is done to the store as a whole while it is in use
+// StoreMaintenance: work on the store as a whole while it is in use
 // (docs/storage.md).
 //
 //   std::atomic<bool> stop = false;
@@ -23,11 +23,11 @@ class StoreMaintenance {
   // What came of it.
   struct Result {
     std::vector<std::string> lines;  // For people.
-    int64_t faults = 0;              // Of Check: what is damaged.
-    int64_t size_bytes = 0;  // Of the backup, or of the store afterwards.
+    int64_t faults = 0;              // Check's: damaged entries.
+    int64_t size_bytes = 0;          // The backup's, or the store's afterwards.
   };
   struct Control {
-    // Hears what is going on, often; must not wait. Empty: nobody does.
+    // Hears of progress, often; must not wait. Empty: nobody does.
     std::function<void(const std::string& line)> tell = nullptr;
     // Set by anybody: the work ends soon, as CANCELLED. nullptr: never.
     std::atomic<bool>* stop = nullptr;
@@ -55,8 +55,8 @@ class StoreMaintenance {
   // Unix epoch; 0 where there is none. Errors: as BackUp.
   virtual absl::StatusOr<int64_t> NewestBackupS(const std::string& folder) = 0;
 
-  // Rewrites all files, so that what was deleted takes no space. Needs about
-  // as much free space as the store takes. Errors: as BackUp.
+  // Rewrites all files, so that deleted entries take no space. Needs about as
+  // much free space as the store takes. Errors: as BackUp.
   virtual absl::StatusOr<Result> Compact(const Control& control) = 0;
 };
 

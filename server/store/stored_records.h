@@ -23,7 +23,7 @@
 
 namespace wavetune {
 
-// Of all stored messages; StoredTable's format 1 is not StoredJob's.
+// For all stored messages; StoredTable's format 1 is not StoredJob's.
 inline constexpr int kStoredFormat = 1;
 
 std::string EncodeStoredDevice(const DeviceRecord& record);

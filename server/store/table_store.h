@@ -30,7 +30,7 @@ struct StoredPayload {
 struct RejectedPoint {
   Problem problem;
   double weight = 1;
-  double chosen_us = 0;  // Of the table that was rejected.
+  double chosen_us = 0;  // The rejected table's.
   double incumbent_us = 0;
   double default_us = 0;
 
@@ -100,8 +100,8 @@ class TableStore {
   // Sorted by kernel, then silicon.
   virtual absl::StatusOr<std::vector<PinRecord>> ListPins() = 0;
 
-  // Ends serving for a key, and forgets what was withdrawn for it. NOT_FOUND if
-  // there is neither. Returns the store's new revision.
+  // Ends serving for a key, and forgets its withdrawn table. NOT_FOUND if there
+  // is neither. Returns the store's new revision.
   virtual absl::StatusOr<uint64_t> Retire(const ProfileKey& key) = 0;
 
   // Notes that the table `record.digest` does not serve for `record.key` any
@@ -110,7 +110,7 @@ class TableStore {
   // takes its place. Sets epoch and revision. Errors: as Promote.
   virtual absl::StatusOr<TableRecord> Withdraw(TableRecord record) = 0;
 
-  // Returns what was withdrawn and not replaced since, sorted by key.
+  // Returns withdrawn tables that were not replaced since, sorted by key.
   virtual absl::StatusOr<std::vector<TableRecord>> ListWithdrawn() = 0;
 
   // Returns a table by digest. Errors: NOT_FOUND; DATA_LOSS where the stored

@@ -1,5 +1,5 @@
-// UsageStore: usage records, so that a restarted daemon still knows what is
-// used.
+// UsageStore: usage records, so that a restarted daemon still knows the
+// problems in use.
 //
 // Contract suite: server/store/usage_store_contract_test.h.
 #ifndef WAVETUNE_SERVER_STORE_USAGE_STORE_H_

@@ -7,10 +7,10 @@
 //   ledger.Problems("gemm", silicon_key);                 // for a profile
 //   ledger.Flush();                                       // before the end
 //
-// Weights halve every half_life_s: what is used now counts. Everything is
-// bounded: kMostRecords records, of which the least used makes room;
-// kMostProblems problems each (usage/heavy_hitters.h); one write per
-// record and flush_interval_s.
+// Weights halve every half_life_s: today's use counts. Everything is bounded:
+// kMostRecords records, of which the least used makes room; kMostProblems
+// problems each (usage/heavy_hitters.h); one write per record and
+// flush_interval_s.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_USAGE_USAGE_LEDGER_H_
@@ -52,7 +52,7 @@ class UsageLedger {
   static constexpr size_t kMostRecords = 256;
   static constexpr size_t kMostProblems = 256;
   static constexpr size_t kMostSpecialisations = 64;
-  // Fewer decisions say nothing about what is used.
+  // Fewer decisions say nothing about use.
   static constexpr double kFewestDecisions = 1000;
 
   struct Options {
@@ -68,10 +68,10 @@ class UsageLedger {
   // goes on.
   UsageLedger(UsageStore* store, Clock* clock, Options options, Warn warn);
 
-  // Reads what is stored. Errors: the store's.
+  // Reads the stored records. Errors: the store's.
   absl::Status Load();
 
-  // Counts a report, and now and then writes what has changed. Cannot fail.
+  // Counts a report, and now and then writes the changes. Cannot fail.
   void Add(const UsageReport& report);
 
   // Returns the record of a kernel on silicon, decayed to now.
@@ -92,13 +92,13 @@ class UsageLedger {
   // Seconds after which a decision counts half.
   double half_life_s() const { return options_.half_life_s; }
 
-  // Notes that a top-up was queued (or puts back what was noted, where it
+  // Notes that a top-up was queued (or puts the earlier note back, where it
   // was not, after all), and writes that at once: a restart must not queue
   // another.
   void SetRefined(const std::string& kernel, const std::string& silicon_key,
                   const TopUp& refined);
 
-  // Writes what has changed.
+  // Writes the changes.
   void Flush();
 
   // Reports since the start.

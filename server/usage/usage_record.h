@@ -1,8 +1,8 @@
-// UsageRecord: what is known of the use of one kernel on one kind of device.
+// UsageRecord: the use of one kernel on one kind of device.
 //
-// By kernel name and silicon key, not by fingerprint and environment: what
-// clients ask for does not change when a kernel is edited or a driver upgraded,
-// and it is just then that a profile needs to know.
+// By kernel name and silicon key, not by fingerprint and environment. Clients'
+// problems do not change when a kernel is edited or a driver upgraded, and it
+// is just then that a profile needs to know.
 #ifndef WAVETUNE_SERVER_USAGE_USAGE_RECORD_H_
 #define WAVETUNE_SERVER_USAGE_USAGE_RECORD_H_
 
@@ -53,7 +53,7 @@ struct UsageWeights {
 // The last top-up that was queued.
 struct TopUp {
   int64_t at_us = 0;           // 0: none yet.
-  double uncertain_share = 0;  // Of the decisions, when it was queued.
+  double uncertain_share = 0;  // Share of decisions when it was queued.
   int32_t in_vain = 0;         // In a row, before it, that did not help.
 
   friend bool operator==(const TopUp&, const TopUp&) = default;

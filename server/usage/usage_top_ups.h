@@ -1,23 +1,23 @@
 // UsageTopUps: queues a small profile where too many decisions rest on little.
 //
 //   UsageTopUps top_ups(services, {});
-//   refiner.Consider("gemm", silicon_key);   // after a report of use
+//   top_ups.Consider("gemm", silicon_key);   // after a report of use
 //
-// Rule: of the decisions made with the table that serves (decayed: what counts
-// is the last days), more than `most_uncertain` were EXTRAPOLATED or had a
-// relative bound above kWideBound, and there were at least `fewest_decisions`.
-// So it has to be for `due_for_s`: a single report, true or not, decides
-// nothing. Then one top-up is queued for the kernel on an attached device
-// of the table's class: a profile that measures some more samples per
-// candidate, at the problems that are used. Not while a profile of the pair
-// waits or runs, and not within `interval_s` of the last: twice that where the
-// share of uncertain decisions is still above nine tenths of what it was then,
-// four times after the next such one, and so on, up to 32 times.
+// Rule: of at least `fewest_decisions` with the serving table, more than
+// `most_uncertain` were EXTRAPOLATED or had a relative bound above
+// kWideBound. Decisions decay: the last days count. So it has to be for
+// `due_for_s`: a single report, true or not, decides nothing. Then one
+// top-up is queued for the kernel on an attached device of the table's
+// class. It is a profile that measures some more samples per candidate, at
+// the problems in use. There is none while a profile of the pair waits or
+// runs. Between two top-ups lies `interval_s`. It doubles with each one that
+// leaves the uncertain share above nine tenths of the earlier one, up to 32
+// times.
 //
 // Out of scope, because more samples are no answer: a kernel that was edited,
 // and a device whose driver or power limit changed, since the table was made.
 //
-// Source: design, section 8. Thread safety: thread-safe.
+// Source: docs/usage.md. Thread safety: thread-safe.
 #ifndef WAVETUNE_SERVER_USAGE_USAGE_TOP_UPS_H_
 #define WAVETUNE_SERVER_USAGE_USAGE_TOP_UPS_H_
 
@@ -81,8 +81,8 @@ class UsageTopUps {
   bool IsDueForLong(const Key& key, bool due, int64_t now_us);
   // Returns how many top-ups in a row, up to the last, did not help.
   static int32_t InVain(const UsageRecord& record);
-  // What is to be refined: a device that the table was made for, as it is now,
-  // and the kernel that the table is of.
+  // The target of a top-up: an attached device that the table was made for, and
+  // the table's kernel.
   struct Target {
     std::string device_uuid;
     std::string fingerprint;
