@@ -12,6 +12,7 @@
 #include "base/printable_text.h"
 #include "client/python/native/interpreter_exit.h"
 #include "client/python/native/status_exception.h"
+#include "formats/workload/expert_histogram.h"
 #include "model/kernel/engine_rule.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -23,6 +24,22 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
+
+// Lists, arrays and tensors as a file would have them.
+std::string JsonOf(const nb::object& counts) {
+  try {
+    const nb::object to_list =
+        nb::module_::import_("operator").attr("methodcaller")("tolist");
+    return nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(
+        counts, "default"_a = to_list));
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+    ThrowStatus(absl::InvalidArgumentError(absl::StrCat(
+        "the routing is no list of counts (",
+        PrintableText(nb::cast<std::string>(nb::str(error.value()))),
+        "): give \"drawn\", \"even\" or recorded counts")));
+  }
+}
 
 void Construct(ExpectedRouting* self, int64_t experts, int64_t top_k,
                const nb::object& popularity) {
@@ -49,9 +66,10 @@ nb::object Rule(const std::string& engine, int64_t tokens, int64_t experts) {
 
 ExpertPopularity PopularityOf(const nb::object& given) {
   if (!nb::isinstance<nb::str>(given)) {
-    return {.counts = nb::cast<std::vector<int64_t>>(
-                nb::module_::import_("wavetune.recorded_routing")
-                    .attr("by_rank")(given))};
+    absl::StatusOr<std::vector<int64_t>> counts =
+        ParseExpertHistogram(JsonOf(given));
+    if (!counts.ok()) ThrowStatus(counts.status());
+    return {.counts = *std::move(counts)};
   }
   const auto name = nb::cast<std::string>(given);
   if (name == "drawn") return {};

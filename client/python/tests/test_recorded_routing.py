@@ -9,22 +9,37 @@ import wavetune
 from wavetune import recorded_routing
 
 
+def slots(counts, experts):
+    return wavetune.ExpectedRouting(experts, 2, counts).slots(500)
+
+
 def test_layers_are_added_up_by_how_wanted_their_experts_are():
-    assert recorded_routing.by_rank([1, 30, 2]) == [30, 2, 1]
-    assert recorded_routing.by_rank(([10, 1, 0, 0], [1, 10, 0, 0])) == [20, 2, 0, 0]
-    by_layer = wavetune.ExpectedRouting(4, 2, [[10, 1, 0, 0], [1, 10, 0, 0]])
-    assert by_layer.slots(500) == wavetune.ExpectedRouting(4, 2, [20, 2, 0, 0]).slots(500)
+    numpy = pytest.importorskip("numpy")
+    by_layer = ([10, 1, 0, 0], [1, 10, 0, 0])
+    assert slots(by_layer, 4) == slots([20, 2, 0, 0], 4) == slots([0, 20, 0, 2], 4)
+    for array in (numpy.array(by_layer), list(numpy.array(by_layer)), [[numpy.int64(20), 2, 0, 0]]):
+        assert slots(array, 4) == slots(by_layer, 4)
+    # By step, layer and expert, as files may have it, too.
+    assert slots([by_layer, by_layer], 4) == slots([40, 4, 0, 0], 4)
 
 
 @pytest.mark.parametrize(
     ("counts", "says"),
     [
-        ([], "layers of .0. experts"),
-        ([[], []], "layers of .0. experts"),
-        ([[1, 2], [3]], "layers of .1, 2. experts"),
-        ([3, -5], "a count of -5"),
+        ([], "is no list of counts: give JSON or CSV"),
+        ([[], []], "is no list of counts"),
+        ([[1, 2], [3]], "a layer of 1 experts behind one of 2"),
+        ([3, -5], "a count of -5: counts are whole numbers from 0 to 2.53"),
+        ([0.5, 0.5], "a count of 0.5"),
+        ([True, 1], "a count of true"),
+        ([float("nan"), 1], "is no list of counts"),
         ([1 << 54, 0], "a count of 18014398509481984: counts are whole numbers"),
-        ([[1 << 53], [1 << 53]], "also once they are added up"),
+        ([10**400, 0], "is no list of counts"),
+        ([[1 << 53, 1], [1 << 53, 1]], "adds up to more than 2.53"),
+        ([0, 0], "zeros alone"),
+        ([1, 2, 3], "counts of 3 experts, the layer has 2"),
+        (object(), "is no list of counts .'object' object has no attribute 'tolist'"),
+        ((count for count in (1, 2)), "is no list of counts"),
     ],
 )
 def test_what_are_no_counts_is_refused(counts, says):
@@ -33,12 +48,7 @@ def test_what_are_no_counts_is_refused(counts, says):
 
 
 def test_a_thousand_million_tokens_are_counted():
-    assert recorded_routing.by_rank([[8 * 10**9, 0]] * 100) == [8 * 10**11, 0]
-
-
-def test_shares_are_no_counts():
-    with pytest.raises(wavetune.InvalidArgumentError, match="a count of 0.5"):
-        wavetune.ExpectedRouting(2, 1, [0.5, 0.5])
+    assert slots([[8 * 10**9, 10**9]] * 100, 2) == slots([8 * 10**11, 10**11], 2)
 
 
 def test_vllms_outputs_are_counted_by_layer():
@@ -47,7 +57,7 @@ def test_vllms_outputs_are_counted_by_layer():
     chosen = numpy.array([[[0, 0], [3, 1]], [[0, 0], [3, 0]]], dtype=numpy.uint8)
     counts = recorded_routing.chosen_experts(chosen, 4)
     assert counts.tolist() == [[0, 0, 0, 0], [1, 1, 0, 2]]
-    assert recorded_routing.by_rank(counts + counts) == [4, 2, 2, 0]
+    assert slots(counts + counts, 4) == slots([4, 2, 2, 0], 4)
 
 
 def run(path):
@@ -68,6 +78,11 @@ def test_what_sglang_recorded_becomes_json(tmp_path):
     placed = torch.tensor([[0, 1, 0]])
     torch.save({"records": [record, record], "last_physical_to_logical_map": placed}, path)
     assert recorded_routing.read(str(path)) == [[10, 4]]
+    # Mode per_token: with what each token chose beside.
+    record |= {"input_ids": [7, 9], "positions": [0, 1], "extend_seq_lens": [2], "forward_mode": 1, "misc_objects": []}
+    record["topk_ids_of_layer"] = torch.tensor([[[2, 0], [2, -1]]], dtype=torch.int16)
+    torch.save({"records": [record], "last_physical_to_logical_map": placed}, path)
+    assert recorded_routing.read(str(path)) == [[5, 2]]
     torch.save({"records": [], "last_physical_to_logical_map": placed}, path)
     assert "neither logical_count nor records" in run(path).stderr
 

@@ -9,51 +9,15 @@ reads a file of SGLang's recorder where torch is. vLLM writes no file: chosen_ex
 from __future__ import annotations
 
 import json
-import operator
 import sys
 from typing import Any, Sequence, Union
 
 from wavetune.errors import InvalidArgumentError
 
-__all__ = ["Routing", "by_rank", "chosen_experts", "read"]
+__all__ = ["Routing", "chosen_experts", "read"]
 
 # "drawn", "even", or counts by expert, or by layer and expert: lists, or what has tolist().
 Routing = Union[str, Sequence[int], Sequence[Sequence[int]], Any]
-
-_MOST_COUNT = 1 << 53
-
-
-def by_rank(counts: Any) -> list[int]:
-    """Returns counts by expert, or by layer and expert, as one list with the most wanted expert first.
-
-    Layers want other experts each: added up expert by expert they would look even, so the most wanted of all layers are
-    added up, and so on.
-
-    Raises InvalidArgumentError for what are no such counts.
-    """
-    layers = counts.tolist() if hasattr(counts, "tolist") else list(counts)
-    if not layers or not hasattr(layers[0], "__len__"):
-        layers = [layers]
-    ranked = [sorted(map(_count, layer), reverse=True) for layer in layers]
-    experts = {len(layer) for layer in ranked}
-    if len(experts) > 1 or 0 in experts:
-        raise InvalidArgumentError(
-            f"the histogram has layers of {sorted(experts)} experts: give as many counts for each layer, and at least one"
-        )
-    return [_count(sum(rank)) for rank in zip(*ranked)]
-
-
-def _count(value: Any) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise InvalidArgumentError(f"the histogram has a count of {value!r}: counts are whole numbers") from None
-    if not 0 <= count <= _MOST_COUNT:
-        raise InvalidArgumentError(
-            f"the histogram has a count of {count}: counts are whole numbers from 0 to 2^53, also once they are added up"
-        )
-    return count
-
 
 def chosen_experts(chosen: Any, experts: int) -> Any:
     """Returns counts by layer and expert of one of vLLM's outputs; those of several add up.
