@@ -9,7 +9,7 @@ namespace wavetune {
 
 class LowDescriptorLimit {
  public:
-  // What is open stays so.
+  // Open ones stay so.
   explicit LowDescriptorLimit(rlim_t most) {
     EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
     rlimit few = before_;

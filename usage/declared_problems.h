@@ -25,7 +25,7 @@ inline constexpr size_t kMostDeclaredProblems = 512;
 
 // Returns the problems of several layers together, each list's weights adding
 // up to what they did. Where that is more than kMostDeclaredProblems, each
-// layer keeps every second of its problems, every third, and so on; the last
+// layer keeps every second of its problems, every third, and so on. The last
 // layers lose all where even one each is too many. A problem of an empty
 // specialisation becomes one of each of the kernel's, sharing its weight.
 std::vector<WeightedProblem> DeclaredProblems(

@@ -10,9 +10,9 @@
 //
 // With capacity c and W = total(), for a problem of true weight w:
 //   1. Every problem with w > W / c is among the entries.
-//   2. An entry has w <= weight <= w + error, and error <= W / c.
-// Where what is added comes from another sketch, w is what that one said, and
-// the error that it brings (Add) comes on top of W / c.
+//   2. An entry has w <= weight <= w + error, and error <= W / c. Where an
+// addition comes from another sketch, w is that one's, and the error that it
+// brings (Add) comes on top of W / c.
 //
 // Source: Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and
 // Top-k Elements in Data Streams (ICDT 2005), "SpaceSaving", weighted. What

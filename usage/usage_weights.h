@@ -34,9 +34,9 @@ inline constexpr size_t kFewestWithoutNamed = 8;
 // docs/usage.md).
 inline constexpr double kWideBound = 0.25;
 
-// Returns whether a profile may measure a problem that somebody asked for: one
-// of the kernel (CheckProblem) and within ProblemLimits, so that a client
-// cannot make a device run out of memory or time.
+// Returns whether a profile may measure a problem that somebody asked for. It
+// is one of the kernel (CheckProblem) and within ProblemLimits, so that a
+// client cannot make a device run out of memory or time.
 bool IsMeasurable(const KernelSpec& kernel, const Problem& problem);
 
 // Returns the kMostUsedProblems heaviest of them that are measurable, heaviest

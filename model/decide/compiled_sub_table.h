@@ -1,9 +1,9 @@
 // CompiledSubTable: one specialisation's dual tables laid out for deciding.
 //
-// What Create can compute once is computed there: expressions with macro
-// parameters put in (LaneProgram), predicates (PredicateProgram), divisions as
-// multiplications (model/decide/exact_quotient.h), coefficients of all rows
-// side by side without those of row regimes that do not matter (SegmentPlanes).
+// Create computes all that it can once: expressions with macro parameters put
+// in (LaneProgram), predicates (PredicateProgram), divisions as multiplications
+// (model/decide/exact_quotient.h). It lays coefficients of all rows side by
+// side, without row regimes that do not matter (SegmentPlanes).
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECIDE_COMPILED_SUB_TABLE_H_
@@ -76,7 +76,7 @@ class CompiledSubTable {
   void AddConstants(const Table& table);
   void AddMembers();
 
-  // Of a wary sub-table: answers with the default configuration instead, where
+  // For a wary sub-table: answers with the default configuration instead, where
   // the answer is extrapolated and faster by no more than its bound.
   void KeepDefault(const ProblemView& problem, const uint64_t* excluded,
                    GroupAnswer& answer) const noexcept;
@@ -124,7 +124,7 @@ class CompiledSubTable {
   SegmentPlanes planes_;
   std::vector<Members> members_;
   std::unique_ptr<const GemmFastPath> fast_path_;
-  int default_group_ = -1;  // Of a wary sub-table.
+  int default_group_ = -1;  // A wary sub-table's.
 };
 
 }  // namespace wavetune

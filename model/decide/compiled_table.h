@@ -69,13 +69,13 @@ class CompiledTable {
   // Units:   Decision::latency_us is predicted device time of one launch in
   //          microseconds.
   // Errors:  cannot fail. An unknown sub-table (-1) or an illegal problem
-  //          answers the default configuration with source kDefault:
+  //          answers the default configuration with source kDefault.
   //          kWrongDimensionCount also for an empty list of the repeated
-  //          dimension, or a list where none is repeated; kExtentOutOfRange
+  //          dimension, or a list where none is repeated. kExtentOutOfRange
   //          also for one element of the list. The slot of the repeated
   //          dimension in problem.extents is ignored.
-  // Ties:    with R the lowest rank of a legal group (its prediction, slower
-  //          where WaveForm says so), the first legal group ranked at or below
+  // Ties:    R is the lowest rank of a legal group (its prediction, slower
+  //          where WaveForm says so). The first legal group ranked at or below
   //          R * (1 + Table::near_tie) wins.
   // Layers:  where SubTable::layers has a legal group for the problem it wins.
   // Wary:    where SubTable::wary, the default configuration's row wins against
@@ -84,10 +84,10 @@ class CompiledTable {
   // Counts:  kNoLegalCandidate also where tiles or iterations of any group
   //          exceed kExpressionLimit: too little would be predicted for it.
   // Quality: kExtrapolated, with the segment's extrapolated_bound, where waves
-  //          or iterations lie outside of the chosen segment's measured range,
-  //          or the problem fills less than half of a tile
-  //          (model/decide/part_tiles.h) and is of no measured layer;
-  //          else kFitted with relative_bound; `stale` turns both into kStale.
+  //          or iterations lie outside of the chosen segment's measured range.
+  //          So it is where the problem fills less than half of a tile
+  //          (model/decide/part_tiles.h) and is of no measured layer.
+  //          Else kFitted with relative_bound; `stale` turns both into kStale.
   //          Predictions are finite and never below the segment's floor_us > 0.
   // Cost:    O(macro groups), for a repeated dimension plus its elements times
   //          distinct tiles; a problem that repeats, a look-up
@@ -111,17 +111,17 @@ class CompiledTable {
   //          has that candidate of its own.
   // Ties:    sums are added in the problems' order. The first values within
   //          1 + Table::near_tie of the lowest sum win, in the order of the
-  //          first problem's groups; within a group stage II's choice comes
+  //          first problem's groups. Within a group stage II's choice comes
   //          first, then the members by index. Between candidates of one
   //          problem with the same values the lower rank wins, then that order.
-  // Kept:    `incumbent` (nullptr: there is none) is what would be launched
+  // Kept:    `incumbent` (nullptr: there is none) would be launched
   //          otherwise. Its values win unless the lowest sum is below theirs by
   //          more than kIncumbentShare of the largest relative_bound of the
   //          answers in the lowest sum. Not where the table has no prediction
   //          of them for all problems.
   // Errors:  cannot fail. Where one of the problems has no answer (as Resolve)
-  //          all get the default, with the reason of the first of them;
-  //          kNoLegalCandidate also where no values are legal for all, and
+  //          all get the default, with the reason of the first of them.
+  //          kNoLegalCandidate also where no values are legal for all.
   //          kWrongDimensionCount where there are no problems, more than
   //          kMaxTogether, or not as many decisions.
   // Layers:  are not looked at: they say which group is best, not by how much.
@@ -157,7 +157,7 @@ class CompiledTable {
   // What deciding in one sub-table reads first, together.
   struct SubTablePlan {
     uint64_t number = 0;                      // MemoKey::table.
-    const GemmFastPath* fast_path = nullptr;  // Of a GEMM.
+    const GemmFastPath* fast_path = nullptr;  // A GEMM's.
     const LayerIndex* layers = nullptr;       // Null: none are known.
     const Decision* answers = nullptr;  // [candidate], less what a problem
                                         // gives.
@@ -192,7 +192,7 @@ class CompiledTable {
                   TableOrigin origin) const noexcept;
   Decision Default(DefaultReason reason, TableOrigin origin) const noexcept;
 
-  // Of problems that the memo keeps.
+  // Dimensions of problems that the memo keeps.
   static constexpr size_t kNone = ~size_t{0};  // No problem has so many.
   size_t remembered_dimensions_ = kNone;
   size_t plan_count_ = 0;
@@ -204,7 +204,7 @@ class CompiledTable {
   int repeated_dimension_ = -1;
   int dimensions_ = 0;
   std::array<Range, kMaxDimensions> ranges_{};
-  int64_t min_element_ = 0;  // Of the repeated dimension.
+  int64_t min_element_ = 0;  // The repeated dimension's.
   int64_t max_element_ = 0;
   // As table_.sub_tables, which they refer to.
   std::vector<std::unique_ptr<const CompiledSubTable>> sub_tables_;

@@ -89,7 +89,7 @@ class CoordinateProgram {
     int out = 0;
     int term = 0;
   };
-  // What is known of a slot while building.
+  // A slot's facts while building.
   struct SlotFacts {
     Phase phase = kOnce;
     int depth = 0;

@@ -7,8 +7,8 @@
 //
 // Each problem has one place (direct-mapped), so that looking costs the same
 // whether it is there or not. An entry is a cache line. It holds no pointer and
-// names its table by a number that no other table of the process gets, so that
-// nothing has to be told when tables come and go.
+// names its table by a number that no other table of the process gets. So
+// nobody has to tell it when tables come and go.
 //
 // Thread safety: one per thread, without a lock. 8 KiB per thread that decides;
 // a thread's storage comes from the loader: with the program, or where this was
@@ -89,8 +89,8 @@ class DecisionMemo {
 
   // Returns the calling thread's. No allocation of ours; see above. Not inline:
   // the C library before glibc 2.40 does not keep vector registers where it
-  // allocates the storage behind a TLS descriptor (decision_memo.cc is compiled
-  // with these), and a caller of a function does not count on them.
+  // allocates the storage behind a TLS descriptor. decision_memo.cc is compiled
+  // with these, and a caller of a function does not count on them.
   ABSL_ATTRIBUTE_NOINLINE static DecisionMemo& OfThread();
 
   // Returns a problem's place.

@@ -11,7 +11,7 @@
 // monotone, so that fl(y) <= n for y <= n where n is such a number.
 //
 //  - Never above: x * i <= x / d <= q, so fl(x * i) <= q.
-//  - Never below, that is fl(x * i) > q - 1 for q >= 1: the double after i is
+//  - Never below, that is fl(x * i) > q - 1 for q >= 1. The double after i is
 //    above 1/d, hence 1/d - i < 2^-52 * i <= 2^-52 / d. As x / d > q - 1 and
 //    both have the denominator d, x / d >= q - 1 + 1/d. Together
 //      x * i - (q - 1) > 1/d - 2^-52 * x / d.
@@ -21,8 +21,8 @@
 //  - q = 0 only for x = 0, where everything is 0.
 //
 // And a division of its own needs no inverse: ceil(fl(x / d)) == ceil(x / d)
-// for whole x, d in [1, 2^52]. fl(x / d) <= q as above, and it is above q - 1,
-// as x / d >= q - 1 + 1/d and half of the distance after q - 1 is at most
+// for whole x, d in [1, 2^52]. fl(x / d) <= q as above. It is above q - 1, as
+// x / d >= q - 1 + 1/d. Half of the distance after q - 1 is at most
 // 2^-53 * (q - 1) < 2^-53 * x / d < 1/d.
 //
 // Thread safety: pure functions.

@@ -6,11 +6,11 @@
 // that follow from the extent of the first quotient alone. All numbers of such
 // a problem are at most kLaneLimit, which whoever asks has made sure of.
 //
-// FitTable fits what overlaps across wave regimes and measures it from the
-// first wave on: such segments differ by few columns, and only those are laid
-// out for each regime (SharedColumn). Which of them were measured at a
-// problem's iterations follows from the extent of the loop's dimension, and is
-// looked up.
+// FitTable fits an overlap across wave regimes and measures it from the first
+// wave on. Such segments differ by few columns, and only those are laid out
+// for each regime (SharedColumn). Which of them were measured at a problem's
+// iterations follows from the extent of the loop's dimension, and is looked
+// up.
 //
 // Where waves are compared with whole numbers, tiles are compared with those
 // times the tiles per wave instead: ceil(G / C) > w exactly where G > w * C.
@@ -42,9 +42,9 @@ enum FastPathColumn : int {
 };
 
 // Segments of WaveForm::kOverlap that differ between the two wave regimes by
-// floor, rank factor and measured range alone: what both have in common, then
-// what the second has of its own. Of the measured range the waves are a column,
-// the iterations are in FastPathInterval::unmeasured.
+// floor, rank factor and measured range alone. First come the common columns,
+// then the second's own. Of the measured range the waves are a column, the
+// iterations are in FastPathInterval::unmeasured.
 enum SharedColumn : int {
   kSharedRankFactor = kWaveGamma + 1,
   // More waves than these were not measured, whatever the wave regime.
@@ -95,7 +95,7 @@ struct FastPathLayout {
   static constexpr int kIndices = 4096;
   static constexpr int kMaxHeights = 16;  // Two AVX-512 registers.
 
-  int rows_dimension = 0;  // Of the quotients.
+  int rows_dimension = 0;  // The quotients'.
   int columns_dimension = 0;
   int loop_dimension = 0;
   int lanes = 0;  // In whole blocks.
@@ -108,10 +108,10 @@ struct FastPathLayout {
   alignas(64) double height[kMaxHeights];
   alignas(64) double inverse_height[kMaxHeights];
   alignas(64) int64_t height_of[kMaxLanes];
-  // Of each lane: more tiles are in the second wave regime.
+  // For each lane: more tiles are in the second wave regime.
   alignas(64) double first_regime_tiles[kMaxLanes];
-  // Of kSharedColumns alone: extents of the loop's dimension, divided by two to
-  // this and rounded up, in each class of which the same lanes were measured.
+  // kSharedColumns': extents of the loop's dimension, divided by two to this
+  // and rounded up. In each class of them the same lanes were measured.
   int loop_shift = 0;
   uint16_t loop_class_of[kIndices];
   FastPathInterval intervals[kMaxIntervals];

@@ -5,10 +5,10 @@
 //   GemmFastPath path(parts);
 //   if (!path.Choose(extents, answer)) ...  // CompiledSubTable::Choose does.
 //
-// What it leaves to those: other mappings and regimes
+// It leaves to those: other mappings and regimes
 // (model/decide/fast_path_layout.h), overlaps of more than 16 heights of tiles,
-// illegal problems, those that fill less than half of a tile, and extents with
-// which a number might exceed what lanes hold (tens of millions where
+// illegal problems, and those that fill less than half of a tile. So it does
+// with extents whose numbers might exceed the lanes' (tens of millions where
 // dimensions have no closer limit). Where a predicate excludes lanes,
 // CompiledSubTable says which (ChooseAmong). Both give the same answers.
 //
@@ -87,7 +87,7 @@ class GemmFastPath {
     uint64_t low_bits = 0;
 
     bool Lacks(int64_t extent) const {
-      // What is below the minimum wraps around to above the span.
+      // An extent below the minimum wraps around to above the span.
       return static_cast<uint64_t>(extent) - min > span;
     }
     uint64_t LowBits(int64_t extent) const {

@@ -2,10 +2,10 @@
 // that won, and its candidate.
 //
 // Plain structs of their own: files that are compiled for more than the base
-// architecture include this (model/decide/simd/lane_kernel.h), and what is
-// inline here is always so. Laid out for processors: they do not forward to a
-// wide load what was just stored in parts, so that the pick is one number, and
-// the two doubles are apart, for no compiler to read them as a vector.
+// architecture include this (model/decide/simd/lane_kernel.h), and functions
+// here are always inline. Laid out for processors, which do not forward to a
+// wide load the parts that were just stored. So the pick is one number, and the
+// two doubles are apart, for no compiler to read them as a vector.
 //
 // Thread safety: values.
 #ifndef WAVETUNE_MODEL_DECIDE_GROUP_ANSWER_H_
@@ -20,7 +20,7 @@ namespace wavetune {
 // Which row and candidate won.
 struct GroupPick {
   // From the lowest bit: 8 bits of candidate, 1 of extrapolated, 1 of
-  // kept_default, from bit 16 on the row's group and 1; 0: no row is legal for
+  // kept_default, from bit 16 on the row's group and 1. 0: no row is legal for
   // the problem.
   uint32_t bits = 0;
 
@@ -29,7 +29,7 @@ struct GroupPick {
                                              unsigned extrapolated) {
     return {(group + 1) << 16 | extrapolated << 8 | candidate};
   }
-  // The default configuration of that group, instead of what was faster.
+  // The default configuration of that group, instead of a faster one.
   static GroupPick KeptDefault(unsigned group, unsigned candidate,
                                unsigned extrapolated) {
     return {Of(group, candidate, extrapolated).bits | 1u << 9};
@@ -40,7 +40,7 @@ struct GroupPick {
   }
   WAVETUNE_ANSWER_INLINE unsigned candidate() const { return bits & 0xff; }
   bool kept_default() const { return (bits >> 9 & 1) != 0; }
-  // 1: the problem lies outside of what was measured for the row; else 0.
+  // 1: the problem lies outside of the row's measured range; else 0.
   WAVETUNE_ANSWER_INLINE unsigned extrapolated() const { return bits >> 8 & 1; }
 };
 

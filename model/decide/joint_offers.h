@@ -27,7 +27,7 @@ class CompiledSubTable;
 // A candidate with what it is predicted to take.
 struct JointOffer {
   double rank_us = 0;
-  uint8_t row = 0;  // Of JointOffers.
+  uint8_t row = 0;  // A row of JointOffers.
   uint8_t candidate = 0;
   uint16_t order = 0;  // Where ties are broken: the lower wins.
 };
@@ -68,7 +68,7 @@ class JointOffers {
   const SubTable* sub_;
   uint32_t shared_;
   size_t count_ = 0;
-  std::array<GroupAnswer, kMaxGroups> answers_;  // Of the rows.
+  std::array<GroupAnswer, kMaxGroups> answers_;  // The rows' answers.
   std::array<JointOffer, kMaxPortfolio> offers_;
 };
 

@@ -1,6 +1,6 @@
-// LaneProgram: what a problem gives to the lanes of a sub-table, in the form
-// that LaneKernel evaluates: each coordinate is a constant times a few factors,
-// most of them ceil(extents / tile) with a tile per lane.
+// LaneProgram: the coordinates of a problem in the lanes of a sub-table, in the
+// form that LaneKernel evaluates. Each is a constant times a few factors, most
+// of them ceil(extents / tile) with a tile per lane.
 //
 //   LaneProgram program(/*repeated_dimension=*/-1);
 //   LaneProduct tiles = program.Add(tiles_of_each_row);
@@ -8,10 +8,10 @@
 //   LaneScratch scratch;
 //   if (program.Run(problem, kernel, scratch)) kernel.locate(...);
 //
-// Why beside CoordinateProgram: the rows' expressions have one shape and differ
-// in constants only, so that eight lanes are one multiplication. What has
-// another form (causal blocks, sums of products) is evaluated there and put
-// into lanes.
+// Why beside CoordinateProgram: the rows' expressions have one shape and
+// differ in constants only, so that eight lanes are one multiplication. Other
+// forms (causal blocks, sums of products) are evaluated there and put into
+// lanes.
 //
 // A sum over a repeated dimension is taken apart: factors without that
 // dimension go before it. As all of them are >= 0, both sides saturate alike:
@@ -37,12 +37,12 @@ namespace wavetune {
 
 // Where Run writes. Not initialised: only what it has written is read.
 struct LaneScratch {
-  // Of a coordinate: tiles, loop and longest loop are three.
+  // A coordinate's: tiles, loop and longest loop are three.
   static constexpr int kMaxOwnValues = 5;
   static constexpr int kMaxOwnSources = 2;
   static constexpr int kMaxValues = 3 * kMaxOwnValues;
   static constexpr int kMaxSources = 3 * kMaxOwnSources;
-  // Of each source and of the rows, one for each lane.
+  // For each source and for the rows, one for each lane.
   static constexpr int kMaxSums = (kMaxSources + 1) * kMaxLanes;
 
   double values[kMaxValues];
@@ -134,7 +134,7 @@ class LaneProgram {
   std::vector<Value> values_;
   std::vector<int> plain_;         // The first values: their one dimension.
   bool all_plain_ = false;         // They are all that there is.
-  std::vector<int64_t> divisors_;  // Of sums.
+  std::vector<int64_t> divisors_;  // Those of sums.
   std::vector<double> inverses_;
   std::vector<LaneSource> sources_;
   bool any_slots_ = false;
@@ -142,7 +142,7 @@ class LaneProgram {
   std::deque<std::vector<LaneBlock>> kept_;  // Never moves its elements.
 };
 
-// Returns the lanes as whole blocks; what is left of the last repeats the first
+// Returns the lanes as whole blocks; the rest of the last one repeats the first
 // lane, which keeps its numbers as harmless as that one's.
 std::vector<LaneBlock> ToLanes(const std::vector<double>& lanes);
 

@@ -36,7 +36,7 @@ class LayerIndex {
   struct Layer {
     std::array<int64_t, kMaxDimensions> extents{};
     int64_t first = 0;
-    size_t begin = 0;  // Of its spans.
+    size_t begin = 0;  // Its spans: from begin to end.
     size_t end = 0;
   };
 
@@ -47,7 +47,7 @@ class LayerIndex {
   size_t row_dimension_ = 0;
   std::array<uint64_t, kMaxDimensions> factors_{};  // 0 for the rows'.
   std::vector<Layer> layers_;
-  std::vector<int64_t> last_;  // Of all spans.
+  std::vector<int64_t> last_;  // All spans' ends.
   std::vector<uint8_t> group_;
   int hash_bits_ = 0;
   std::vector<int16_t> slots_;  // Index of a layer, or -1; a power of two, at

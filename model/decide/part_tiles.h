@@ -1,14 +1,14 @@
 // PartTiles: which problems fill less than half of a tile.
 //
 // Why: a problem of 5 columns has as many tiles, 1, as one of 320 under tiles
-// of 320 columns, and lies within the measured waves; but what was measured
-// were full tiles, and the kernel may take another path or another time. Such
-// an answer is extrapolated. From half a tile on it counts as measured, as half
-// of the fewest iterations do (fit/models/candidate_model.cc).
+// of 320 columns, and lies within the measured waves. But full tiles were
+// measured, and the kernel may take another path or another time. Such an
+// answer is extrapolated. From half a tile on it counts as measured, as half of
+// the fewest iterations do (fit/models/candidate_model.cc).
 //
-// Looked at are the quotients ceil(dimension / tile) of the mapping's tiles and
-// loop, but for the rows' dimension, whose fill row regimes tell apart, and
-// repeated ones, of which no list of elements is like another.
+// It looks at the quotients ceil(dimension / tile) of the mapping's tiles and
+// loop. Left out are the rows' dimension, whose fill row regimes tell apart,
+// and repeated ones, whose lists of elements are never alike.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECIDE_PART_TILES_H_
@@ -45,8 +45,8 @@ class PartTiles {
  private:
   struct Axis {
     size_t dimension = 0;
-    int64_t most = 1;            // Of `least`.
-    std::vector<int64_t> least;  // Of each group: the extent of half a tile.
+    int64_t most = 1;            // The most in `least`.
+    std::vector<int64_t> least;  // By group: the extent of half a tile.
   };
 
   std::vector<Axis> axes_;  // One for each dimension at most.

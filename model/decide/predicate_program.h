@@ -38,7 +38,7 @@ class PredicateProgram {
   void Run(const ProblemView& problem, uint64_t* excluded) const noexcept;
 
   // If all relations ask for powers of two, calls see(dimension, low bits) for
-  // each dimension with such relations and returns true: an extent with none of
+  // each dimension with such relations and returns true. An extent with none of
   // those bits excludes no group. Returns false where there are others.
   template <typename See>
   bool FindLowBits(const See& see) const {

@@ -59,7 +59,7 @@ class RowClasses {
   const SubTable* source_;
   int dimension_ = -1;
   bool repeated_ = false;
-  double most_bounded_rows_ = 1;  // Of all regimes but the last.
+  double most_bounded_rows_ = 1;  // In all regimes but the last.
   std::vector<ConstantDivider> tiles_;
 };
 

@@ -3,11 +3,11 @@
 //
 // Which segments those are depends on each row's regime, and that on the extent
 // along the rows' axis and the row's tile only. So the extents fall into a few
-// intervals, in each of which every row has one regime: a *plane* is one such
+// intervals, in each of which every row has one regime. A *plane* is one such
 // combination, with nothing of the other regimes in it. Where a table's regimes
 // are of another kind, or rows are summed over a repeated dimension, a decision
-// looks for the plane where all rows have the same regime, and else puts its
-// segments together.
+// looks for the plane where all rows have the same regime. Where there is none
+// it puts its segments together.
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_MODEL_DECIDE_SEGMENT_PLANES_H_
@@ -100,7 +100,7 @@ class SegmentPlanes {
   const std::vector<double>& max_waves() const { return max_waves_; }
 
  private:
-  using Regimes = std::vector<uint8_t>;  // Of each group.
+  using Regimes = std::vector<uint8_t>;  // Each group's.
 
   void AddRecords(const SubTable& sub, bool rows_share);
   void AddIntervals(const SubTable& sub, const std::vector<int64_t>& tiles);
@@ -113,7 +113,7 @@ class SegmentPlanes {
   size_t columns_;
   size_t plane_blocks_;
   size_t uniform_planes_ = 0;
-  std::vector<double> max_waves_;  // Of all regimes but the last.
+  std::vector<double> max_waves_;  // In all regimes but the last.
   std::vector<SegmentRecord> records_;
   std::map<Regimes, int> known_;
   std::vector<uint8_t> regimes_;       // [plane][group]

@@ -6,7 +6,7 @@
 //   if (Holds(condition, ProblemView(), configuration)) …
 //
 // In a condition over a problem the parameters are numbers: each configuration
-// has its own. FoldCondition puts them in, and what is left are relations over
+// has its own. FoldCondition puts them in. The rest are relations over
 // dimensions (model/kernel/relation.h), which planning can meet and decisions
 // evaluate in nanoseconds.
 //
@@ -79,11 +79,11 @@ void CollectParameters(const Condition& condition,
                        std::vector<int32_t>& parameters);
 
 // Returns the relations over dimensions that hold, all of them, exactly where
-// the condition does under `configuration`, like terms added up; none where it
-// always holds, and only Never() where it never does. Returns nothing where the
-// condition is no such list: it has an "or" between dimensions, or a quotient,
-// remainder, minimum or maximum of dimensions other than `… % … == 0`. Whether
-// it is one can depend on the configuration.
+// the condition does under `configuration`. Like terms are added up; there are
+// none where it always holds, and only Never() where it never does. Returns
+// nothing where the condition is no such list: it has an "or" between
+// dimensions, or a quotient, remainder, minimum or maximum of dimensions other
+// than `… % … == 0`. Whether it is one can depend on the configuration.
 std::optional<std::vector<Relation>> FoldCondition(
     const Condition& condition, const Configuration& configuration);
 
@@ -96,8 +96,8 @@ std::vector<Relation> FoldConditions(absl::Span<const Condition> conditions,
 // The relation that no problem meets: 1 <= 0.
 Relation Never();
 
-// Returns `condition` with its dimensions replaced by these values: what is
-// left is over parameters. Dimension numbers must be valid for `values`.
+// Returns `condition` with its dimensions replaced by these values: the result
+// is over parameters. Dimension numbers must be valid for `values`.
 Condition WithDimensions(const Condition& condition,
                          absl::Span<const int64_t> values);
 

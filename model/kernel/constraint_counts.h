@@ -30,8 +30,8 @@ struct ConstraintCount {
 };
 
 struct ConstraintCounts {
-  // Of the parameters' values, saturated at kExpressionLimit; of a manifest
-  // that lists its configurations those.
+  // Combinations of the parameters' values, saturated at kExpressionLimit; or
+  // the configurations that a manifest lists.
   int64_t combinations = 0;
   std::vector<ConstraintCount> constraints;  // In the order of the spec.
 };
@@ -42,9 +42,9 @@ struct ConstraintCounts {
 ConstraintCounts CountConstraints(const KernelSpec& spec,
                                   const KernelSpace& space);
 
-// Returns what is odd about each constraint that excludes everything, nothing,
-// or nothing that the others do not exclude anyway: "'A <= B' excludes
-// nothing: …". `counts` are of `spec`. What excludes nothing is not odd where
+// Returns a remark on each constraint that excludes everything, nothing, or
+// nothing that the others do not exclude anyway: "'A <= B' excludes nothing:
+// …". `counts` are of `spec`. What excludes nothing is not odd where
 // `needed_elsewhere` (by constraint; may be empty) says that another
 // specialisation's space needs it. Cannot fail.
 std::vector<std::string> ConstraintRemarks(

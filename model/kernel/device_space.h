@@ -33,20 +33,20 @@ bool IsMeantFor(const KernelSpec& spec, const Configuration& configuration,
                 const DeviceFacts& device);
 
 // Returns OK where each launch of the configuration keeps the limits that the
-// device says it has: work items of a block, and dynamic shared memory where
-// that follows from the configuration alone. `spec` as the specialisation has
-// it, `configuration` in its space. Errors: INVALID_ARGUMENT with what is too
-// much.
+// device states. These are work items of a block, and dynamic shared memory
+// where that follows from the configuration alone. `spec` as the specialisation
+// has it, `configuration` in its space. Errors: INVALID_ARGUMENT with the value
+// that is too large.
 absl::Status CheckLimits(const KernelSpec& spec,
                          const std::string& specialisation,
                          const Configuration& configuration,
                          const DeviceFacts& device);
 
 // Returns the kernel as `device` tunes it: the device's predicates, with its
-// facts put in, are further constraints, and the default is one that is meant
-// for it: the manifest's, or where that is not, the first configuration in the
-// space's order that is and is legal for every problem. Without predicates the
-// spec as it is. `spec` is valid.
+// facts put in, are further constraints. The default is the manifest's if it is
+// meant for the device. Else it is the first configuration in the space's order
+// that is, and is legal for every problem. Without predicates the spec as it
+// is. `spec` is valid.
 //
 // Errors: FAILED_PRECONDITION where no configuration that is legal for every
 // problem is meant for the device.

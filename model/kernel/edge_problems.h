@@ -27,19 +27,19 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // - every extent one tile - 1, of the loop as of the grid;
 // - every extent one tile + 1;
 // - per axis of the grid: this one 1, the others one tile + 1, and a loop of
-//   three iterations of which the last one is half (also where the loop follows
-//   an axis, then along that).
+//   three iterations of which the last one is half. (So it is where the loop
+//   follows an axis, then along that.)
 // A dimension with tiles of several sizes, as of an axis and the loop, has them
 // all end together.
-// A loop that the mapping counts one by one has tiles of the largest of the
-// parameters that neither `tiles` nor the loop names (one of them is its step),
-// or of the next smaller one where the problem would be too large, down to 1.
+// If the mapping counts loop iterations singly, the step is unknown. Each
+// parameter that neither `tiles` nor the loop names is tried as the step,
+// largest first, until the problem is not too large; 1 at last.
 // Where an axis or the loop has several dimensions (the pixels of a batch of
-// images, the channels and places of a filter) it is their product that is near
-// the end of a tile. One of them is searched (mapping_structure.h), the others
-// are as in a representative problem, at least 2, and halved while a tile has
-// no room for that: a tile less is a small image, a tile more are several. They
-// are smaller still where the problem would be illegal or too large.
+// images, the channels and places of a filter) their product is near the end of
+// a tile. One of them is searched (mapping_structure.h). The others are as in a
+// representative problem, at least 2, and halved while a tile has no room for
+// that: a tile less is a small image, a tile more are several. They are smaller
+// still where the problem would be illegal or too large.
 // Dimensions' ranges limit extents; a predicate moves them to the next legal
 // one (down from one tile - 1, else up, where there is one). A repeated
 // dimension has several elements, one of them 0 where its range allows it.

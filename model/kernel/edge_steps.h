@@ -33,8 +33,9 @@ struct EdgeStep {
 // coefficient where they are numbers, or of `companions` alone, whose extents
 // are those of `problem`. Steps of several sizes, as of an axis and the loop,
 // are one that ends where all of them end, if that is not much longer than the
-// longest; else that. A parameter of 1 sizes a tile as any other: the dimension
-// is not counted one by one. Cannot fail. Cost: some allocations.
+// longest. Else they are the longest. A parameter of 1 sizes a tile as any
+// other: the dimension is not counted one by one. Cannot fail. Cost: some
+// allocations.
 EdgeStep StepOf(const Mapping& mapping, int32_t dimension,
                 const std::vector<int32_t>& companions, const Problem& problem,
                 const Configuration& configuration);

@@ -12,15 +12,15 @@ namespace wavetune {
 
 struct KernelSpec;
 
-// Adds a line for everything wrong with the implementations on their own:
-// names, sources, malformed expressions and relations, tensor maps that do not
-// fit their argument, fields that the backend does not support. Returns whether
-// CheckImplementationsIn can evaluate what it needs.
+// Adds a line for each fault of the implementations on their own. These are
+// malformed names, sources, expressions and relations, tensor maps that do not
+// fit their argument, and fields that the backend does not support. Returns
+// whether CheckImplementationsIn can evaluate what it needs.
 bool CheckImplementations(const KernelSpec& spec, KernelFaults& faults);
 
 // Adds a line for every size that some configuration of the space makes
-// impossible: a block_size or cluster_size of 0, or the box of an encoded
-// tensor map outside of 1 to 256 elements a side (the limit of
+// impossible. These are a block_size or cluster_size of 0, and a box of an
+// encoded tensor map outside of 1 to 256 elements a side (the limit of
 // cuTensorMapEncodeTiled). `space` is the space of `spec`, on which
 // CheckImplementations returned true.
 void CheckImplementationsIn(const std::vector<Configuration>& space,

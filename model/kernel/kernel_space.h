@@ -1,6 +1,6 @@
-// The space of a kernel that is taken to be valid: which configurations it has,
-// all of them or a few that say something of all, which of them may run a
-// problem, and how both are written.
+// The space of a kernel that is taken to be valid: its configurations, all of
+// them or a few that represent all. It knows which of them may run a problem,
+// and how both are written.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_KERNEL_SPACE_H_
@@ -28,24 +28,24 @@ struct KernelSpace {
   // In lexicographic order of the parameters' value indices; at most
   // kMaxConfigurations + 1.
   std::vector<Configuration> configurations;
-  int64_t count = 0;  // Of all, also of those beyond.
+  int64_t count = 0;  // In all, also those beyond.
   // False: the search was given up, the space may be larger.
   bool complete = true;
 };
 
 // Returns the configurations that fulfil the constraints. A constraint is
 // applied as soon as its last parameter has a value, so that a large cross
-// product with few survivors is cheap; a search that visits too many partial
+// product with few survivors is cheap. A search that visits too many partial
 // configurations all the same is given up. Cannot fail.
 KernelSpace EnumerateSpace(const KernelSpec& spec);
 
 // The same as if the spec did not have constraint number `left_out`.
 KernelSpace EnumerateSpaceWithout(const KernelSpec& spec, size_t left_out);
 
-// Returns `size` configurations (all where there are no more): the default,
-// then such that every value of every parameter is among them as soon as
-// possible, then others spread evenly over the space. Deterministic; distinct;
-// size >= 1. Cannot fail. Cost: O(values * configurations) at worst.
+// Returns `size` configurations (all where there are no more). The default
+// comes first, then such that every value of every parameter is among them as
+// soon as possible, then others spread evenly over the space. Deterministic;
+// distinct; size >= 1. Cannot fail. Cost: O(values * configurations) at worst.
 std::vector<Configuration> SampleSpace(const KernelSpec& spec, size_t size);
 
 // The same of a space that was enumerated.
@@ -91,8 +91,8 @@ std::vector<Relation> ProblemRelations(const KernelSpec& spec,
 bool IsLegalForEveryProblem(const KernelSpec& spec,
                             const Configuration& configuration);
 
-// Returns OK if `problem` can be launched: it has the right number of extents,
-// each in range, not zeros alone for a repeated dimension, a known
+// Returns OK if `problem` can be launched. It has the right number of extents,
+// each in range, not zeros alone for a repeated dimension, and a known
 // specialisation, and meets the preconditions. Errors: INVALID_ARGUMENT with
 // the names of what is missing, extra or out of range.
 absl::Status CheckProblem(const KernelSpec& spec, const Problem& problem);

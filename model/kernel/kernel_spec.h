@@ -115,8 +115,8 @@ struct Correctness {
 
 // What planning may construct.
 struct ProblemLimits {
-  int64_t max_elements = int64_t{1} << 28;  // Of any buffer argument.
-  int64_t max_total_iterations = 0;         // Of the mapping; 0: no limit.
+  int64_t max_elements = int64_t{1} << 28;  // Any buffer argument's.
+  int64_t max_total_iterations = 0;         // The mapping's; 0: no limit.
 };
 
 // A kernel.

@@ -16,14 +16,14 @@ inline constexpr int64_t kUsualCompileMs = 400;
 
 // Returns OK if the spec can be tuned. Errors: INVALID_ARGUMENT; the message
 // lists every fault, one a line, each with the field, what is wrong and what to
-// do: names malformed or used twice; too many dimensions or parameters; a
-// parameter without values; ranges upside down; a mapping that cannot be
-// inverted; a space that is empty or above kMaxConfigurations; a default
-// outside of the space; no configuration legal for every problem; correctness
-// missing; representative problems out of range or with missing dimensions; an
-// argument without a size (an empty product); a micro parameter in a mapping;
-// sources outside of the kernel's folder; launch sizes that are 0 somewhere in
-// the space, fields that a backend does not support (implementation_faults.h).
+// do. Names: malformed or used twice. Numbers: too many dimensions or
+// parameters, a parameter without values, ranges upside down. Mapping: one that
+// cannot be inverted, or with a micro parameter. Space: empty or above
+// kMaxConfigurations, a default outside of it, no configuration legal for every
+// problem. Problems: correctness missing, representative ones out of range or
+// with missing dimensions. Launches: an argument without a size (an empty
+// product), sources outside of the kernel's folder, sizes of 0 in the space,
+// fields that a backend does not support (implementation_faults.h).
 absl::Status ValidateKernelSpec(const KernelSpec& spec);
 
 }  // namespace wavetune

@@ -6,7 +6,7 @@
 //
 // Why: who measures a kernel has its manifest; who launches it in earnest has
 // only what `wavetune kernels export` wrote. Both launch from this, so that
-// what is launched is what was measured.
+// launches are as they were measured.
 //
 // Thread safety: plain values, pure functions.
 #ifndef WAVETUNE_MODEL_KERNEL_LAUNCH_DESCRIPTOR_H_

@@ -24,7 +24,7 @@ struct ExtentRange {
 };
 
 // Moves extents of `problem`, those first in `ranges` first, until every
-// predicate of the spec holds: multiples are rounded up or else down (unless
+// predicate of the spec holds. Multiples are rounded up or else down (unless
 // prefer_down), comparisons met at the nearest extent. Returns whether all
 // hold; where not, `problem` is left with some extents moved. Deterministic.
 bool MakeLegal(const KernelSpec& spec, const Configuration& configuration,

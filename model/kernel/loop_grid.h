@@ -14,16 +14,17 @@
 
 namespace wavetune {
 
-// Returns grids with at least `tiles` tiles, best first: with about `count` of
-// them along axis number `axis` (of a third less to half more the grid that has
-// the fewest tiles, then the nearest), then the same with half of that, and so
-// on, then the smallest grid. Empty where the axes allow none.
+// Returns grids with at least `tiles` tiles, best first. First come those with
+// about `count` of them along axis number `axis` (of a third less to half more
+// the grid that has the fewest tiles, then the nearest). Then come the same
+// with half of that, and so on, then the smallest grid. Empty where the axes
+// allow none.
 std::vector<std::vector<int64_t>> GridsWithAxisNear(
     const std::vector<GridAxis>& axes, size_t axis, int64_t count,
     int64_t tiles);
 
-// Returns `grid`, then grids of the same product with all tiles along one axis:
-// arguments grow with some axes and not with others, so that these may fit
+// Returns `grid`, then grids of the same product with all tiles along one axis.
+// Arguments grow with some axes and not with others, so that these may fit
 // limits that `grid` exceeds. Nothing where `grid` is empty.
 std::vector<std::vector<int64_t>> WithAllAlongOneAxis(
     const std::vector<int64_t>& grid, absl::Span<const GridAxis> axes,

@@ -1,10 +1,10 @@
 // Mapping: how a problem and a configuration become the physical coordinates of
 // a launch.
 //
-// A mapping is built from a few primitives only (no free expression language),
-// because the planner must invert it (find a problem that lands on a wanted (G,
-// L): model/kernel/mapping_inverse.h) and a client must evaluate it in
-// nanoseconds.
+// A mapping is built from a few primitives only (no free expression
+// language). The planner must invert it: find a problem that lands on a
+// wanted (G, L) (model/kernel/mapping_inverse.h). A client must evaluate it
+// in nanoseconds.
 //
 //   // GEMM: G = ceil(m / BLOCK_M) * ceil(n / BLOCK_N), L = ceil(k / BLOCK_K)
 //
@@ -76,8 +76,8 @@ inline constexpr int64_t kExpressionLimit = int64_t{1} << 51;
 // What EvaluateOrOver says of a value that has saturated.
 inline constexpr int64_t kOverLimit = kExpressionLimit + 1;
 
-// Returns the value of `expression`, saturated to [0, kExpressionLimit]; what
-// has saturated stays there, also as part of a quotient. Extents must be >= 1
+// Returns the value of `expression`, saturated to [0, kExpressionLimit]; a
+// saturated part stays so, also as part of a quotient. Extents must be >= 1
 // (elements of the repeated dimension >= 0), parameters >= 0 and their indices
 // valid (kernel_validation.h checks all of that). A divisor of 0 of kCeilDiv
 // counts as 1; what EvaluateSigned has no value for is 0. Cannot fail. Cost:

@@ -3,12 +3,12 @@
 //
 // G is a product of fixed factors (constants, parameters) and tile axes. Most
 // axes are a dimension, or a ceil_div of it, or the sum of that over the
-// repeated dimension; factors that share a dimension are one axis, and a factor
-// may be a sum. One dimension of an axis is searched, the others are held.
-// Another dimension drives the loop, or one of the tiles' does (self-attention:
-// then G and L are not free of each other), or none: a kernel without a loop,
-// or whose loop is compiled in. What is left (for example the number of key
-// heads) only sizes arguments.
+// repeated dimension. Factors that share a dimension are one axis, and a factor
+// may be a sum. One dimension of an axis is searched, the others are held. The
+// loop is driven by another dimension, by one of the tiles' (self-attention:
+// then G and L are not free of each other), or by none. None drives it in a
+// kernel without a loop, or whose loop is compiled in. The other dimensions
+// (for example the number of key heads) only size arguments.
 //
 // Thread safety: plain values. A structure points into the mapping it was made
 // from.
@@ -33,18 +33,18 @@ struct TileAxis {
   // The sum over the repeated dimension around all factors, if there is one.
   const Expression* sum = nullptr;
 
-  // Returns the factor whose tiles follow from the extent by one division (a
-  // kDimension, or a kCeilDiv of a product in which no dimension stands twice),
-  // or nullptr where the axis is more than that.
+  // Returns the factor whose tiles follow from the extent by one division: a
+  // kDimension, or a kCeilDiv of a product in which no dimension stands twice.
+  // nullptr where the axis is more than that.
   const Expression* Quotient() const;
 };
 
-// Of several dimensions in one axis the repeated one is searched, else the one
-// of the rows, else the one whose extents differ most over the representative
-// problems (the largest over the smallest), else the one declared first. Of
-// several in the loop one that is divided into iterations (the keys of
-// causal_blocks first), of these the same. The order of factors does not
-// matter.
+// One of several dimensions in an axis is searched: the repeated one, else the
+// one of the rows. Else it is the one whose extents differ most over the
+// representative problems (the largest over the smallest), else the one
+// declared first. Of several in the loop one that is divided into iterations
+// (the keys of causal_blocks first), of these the same. The order of factors
+// does not matter.
 struct MappingStructure {
   std::vector<const Expression*> fixed;  // Factors without a dimension.
   std::vector<TileAxis> axes;

@@ -26,17 +26,17 @@ void SetPassiveExtents(const KernelSpec& spec,
                        const MappingStructure& structure, Problem& problem);
 
 // Returns the representative problem of `specialisation` that is nearest to
-// these coordinates under `configuration` (the product of both ratios is the
-// least; of equals the first), or nullptr where there is none. Cannot fail.
+// these coordinates under `configuration`, or nullptr where there is none. The
+// product of both ratios is the least; of equals it is the first. Cannot fail.
 const Problem* NearestRepresentative(const KernelSpec& spec,
                                      const std::string& specialisation,
                                      const Configuration& configuration,
                                      int64_t tiles, double iterations);
 
 // Returns the representative problem of `specialisation` in which most of
-// `dimensions` are above their minimum (of equals the one with the smallest
-// product of them, then the first), or nullptr where there is none. Cannot
-// fail.
+// `dimensions` are above their minimum, or nullptr where there is none. Of
+// equals it is the one with the smallest product of them, then the first.
+// Cannot fail.
 const Problem* FullestRepresentative(const KernelSpec& spec,
                                      const std::string& specialisation,
                                      const std::vector<int32_t>& dimensions);

@@ -22,8 +22,8 @@ struct KernelSpec;
 
 // Returns `problem` with each extent of a dimension that takes several values
 // among `named` (a repeated one always may) 1.1 times as large and odd, within
-// its range; what the manifest asks of the problem, under its default where
-// that runs `problem`, moves extents up to the next legal ones. Nothing where
+// its range. Where the manifest's predicates, under its default if that runs
+// `problem`, ask for it, extents move up to the next legal ones. Nothing where
 // no extent changes, where that cannot be met, or beyond the limits of what
 // planning may construct. `spec` as the problem's specialisation has it. Cannot
 // fail.

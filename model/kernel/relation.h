@@ -1,5 +1,5 @@
-// Relation: a comparison of two sums of products of dimensions, as what is left
-// of a problem predicate under a configuration (model/kernel/condition.h).
+// Relation: a comparison of two sums of products of dimensions, into which a
+// configuration turns a problem predicate (model/kernel/condition.h).
 //
 //   m * n % 8 == 0  is {left: m * n, op: kMultipleOf, right: 8}
 #ifndef WAVETUNE_MODEL_KERNEL_RELATION_H_

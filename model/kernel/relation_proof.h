@@ -4,7 +4,7 @@
 //   AlwaysHolds(relation, spec.dimensions);
 //
 // Decided from the relation's form, never by trying problems, and so for
-// certain only: sides are subtracted and like terms added up first, so that a
+// certain only. Sides are subtracted and like terms added up first, so that a
 // dimension may stand in several of them.
 //
 // Thread safety: pure functions.
@@ -31,10 +31,10 @@ namespace wavetune {
 bool AlwaysHolds(const Relation& folded,
                  const std::vector<Dimension>& dimensions);
 
-// Returns whether `wanted` holds wherever `known` does: where both are the
-// same, or compare the same sum in the same way with numbers of which `known`
-// has the stricter (n % 16 == 0 of n % 8 == 0). False where that is not plain.
-// Cannot fail.
+// Returns whether `wanted` holds wherever `known` does. Both are the same, or
+// compare the same sum in the same way, and `known` has the stricter number
+// (n % 16 == 0 against n % 8 == 0). False where that is not plain. Cannot
+// fail.
 bool Implies(const Relation& known, const Relation& wanted);
 
 }  // namespace wavetune

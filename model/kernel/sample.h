@@ -1,4 +1,4 @@
-// Sample and candidate: what was measured.
+// Sample and candidate: a measurement and its subject.
 #ifndef WAVETUNE_MODEL_KERNEL_SAMPLE_H_
 #define WAVETUNE_MODEL_KERNEL_SAMPLE_H_
 
@@ -32,7 +32,7 @@ struct Sample {
   double min_us = 0;      // Fastest launch.
   double relative_spread = 0;
   int32_t launches = 1;  // Timings; short launches are timed several at once.
-  // Of all launches, warm-up and bursts that did not count included.
+  // For all launches, warm-up and bursts that did not count included.
   double device_time_us = 0;
   bool suspect = false;  // Throttled, or never stable.
   // Clock of the multiprocessors meanwhile, of the slowest burst; at the power
@@ -65,8 +65,9 @@ struct Sample {
   FIELD(throttle_reasons)
 
 // Calls FIELD with the name of each number that traces have as an optional
-// column of that name (formats/trace.h), and with how many significant digits
-// it is written; of whole numbers give as many as the largest has.
+// column of that name (formats/trace.h). The second argument is the number of
+// significant digits that are written; for whole numbers give as many as the
+// largest has.
 #define WAVETUNE_RECORDED_FIELDS(FIELD) \
   FIELD(relative_spread, 2)             \
   FIELD(suspect, 1)

@@ -9,10 +9,10 @@ namespace wavetune {
 
 struct KernelSpec;
 
-// Adds a line for everything wrong with KernelSpec::serves: a dimension with
-// two meanings or none, a repeated one where a number is meant (and the other
-// way round), specialisations that are missing, variants that are alike, head
-// dimensions out of range, unknown engines. Names are bound already.
+// Adds a line for each fault of KernelSpec::serves. These are a dimension with
+// two meanings or none, missing or alike variants, head dimensions out of
+// range, and unknown engines. So is a repeated dimension where a number is
+// meant, or the reverse. Names are bound already.
 void CheckServedLayers(const KernelSpec& spec, KernelFaults& faults);
 
 }  // namespace wavetune

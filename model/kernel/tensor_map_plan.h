@@ -57,9 +57,9 @@ TensorMapDescriptor DescribeTensorMap(const TensorMap& map,
                                       const Configuration& configuration);
 
 // Returns an enabled map over `argument` at a problem. Errors:
-// FAILED_PRECONDITION for what the hardware cannot do (rows that are no
-// multiple of 16 bytes, a box with more than 256 elements a side or wider than
-// the swizzle), naming the argument. Cost: no allocation but for an error.
+// FAILED_PRECONDITION, naming the argument, for maps beyond the hardware. Their
+// rows are no multiple of 16 bytes, or a box has more than 256 elements a side
+// or is wider than the swizzle. Cost: no allocation but for an error.
 absl::StatusOr<TensorMapPlan> PlanTensorMap(const TensorMapDescriptor& map,
                                             const Argument& argument,
                                             const ProblemView& problem);

@@ -17,10 +17,10 @@ inline int64_t DivideUp(int64_t numerator, int64_t denominator) {
   return (numerator + denominator - 1) / denominator;
 }
 
-// An axis of the grid under one configuration: factor * ceil(coefficient *
-// extent / divisor) + offset tiles for an extent in [min, max], or
-// tiles_of(extent) where that is given; or the sum of that over as many
-// elements as wanted, and `base`. Coefficient, divisor and factor >= 1.
+// An axis of the grid under one configuration. It has factor * ceil(coefficient
+// * extent / divisor) + offset tiles for an extent in [min, max], or
+// tiles_of(extent) where that is given. A repeated one has the sum of that over
+// as many elements as wanted, and `base`. Coefficient, divisor and factor >= 1.
 struct GridAxis {
   int32_t dimension = 0;
   int64_t coefficient = 1;
@@ -30,7 +30,7 @@ struct GridAxis {
   bool repeated = false;
   int64_t factor = 1;
   int64_t offset = 0;
-  int64_t base = 0;  // Of a repeated axis.
+  int64_t base = 0;  // A repeated axis's.
   // Never falls as the extent grows.
   std::function<int64_t(int64_t extent)> tiles_of;
   // Tiles that each element of a repeated axis should have about; 0: as many as
@@ -64,7 +64,7 @@ std::vector<int64_t> SmallestGrid(absl::Span<const GridAxis> axes,
                                   int64_t tiles);
 
 // Returns tile counts with the smallest product >= `tiles` such that the first
-// axis and the product of the others are nearly alike: the longer is at most
+// axis and the product of the others are nearly alike. The longer is at most
 // twice the shorter plus one. SmallestGrid where the axes allow no such grid.
 std::vector<int64_t> SquareGrid(absl::Span<const GridAxis> axes, int64_t tiles);
 

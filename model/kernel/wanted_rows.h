@@ -15,7 +15,7 @@ namespace wavetune {
 struct WantedRows {
   int64_t rows = 0;  // 0: none are wanted, and nothing below is asked.
   int64_t tile = 1;  // Extent of a row.
-  double fill = 1;   // Of the last one, up to 1.
+  double fill = 1;   // Fill of the last one, up to 1.
 
   // Returns how much of the last row's extent is there, at least 1.
   int64_t FilledOfLast() const;

@@ -20,7 +20,7 @@ enum class WaveForm : uint8_t {
   //   (delta + delta_w * s) + (gamma + gamma_w * s) * Lx
   //       + beta * G + alpha * G * L + cold * B
   //
-  // B is MiB that the problem reads cold (Mapping::cold_bytes): 64 rows of one
+  // B is MiB that the problem reads cold (Mapping::cold_bytes). 64 rows of one
   // expert and 8 of each of eight have the same tiles and iterations, but read
   // one matrix of weights or eight (docs/decisions/0032).
   //
@@ -29,9 +29,9 @@ enum class WaveForm : uint8_t {
   // terms that do not grow with G take the longest loop, not the mean.
   kSum = 1,
   // They overlap: loads run while the multiprocessors compute, and the slower
-  // of both decides, wave by wave. With w = ceil(G / C) waves of C tiles,
-  // r = G - (w - 1) * C tiles in the last and t(x) = ceil(x / step_tiles) tiles
-  // of the busiest multiprocessor:
+  // of both decides, wave by wave. Let there be w = ceil(G / C) waves of C
+  // tiles, and r = G - (w - 1) * C tiles in the last. With t(x) = ceil(x /
+  // step_tiles) tiles of the busiest multiprocessor:
   //
   //   delta + (w - 1) * (delta_w + F(C)) + F(r)
   //   F(x) = max(l, kOverlapLonger * l + kOverlapShorter * s)

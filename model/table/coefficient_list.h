@@ -1,6 +1,6 @@
-// The coefficients of the wave model, as one list: what codec, check and
-// printing go through, so that a coefficient to come is one line here (and a
-// member of WaveCoefficients, model/table/table.h; docs/where.md has the rest).
+// The coefficients of the wave model, as one list for codec, check and
+// printing. So a new coefficient is one line here (and a member of
+// WaveCoefficients, model/table/table.h; docs/where.md has the rest).
 //
 //   for (const CoefficientField& field : kCoefficients) {
 //     if (Reads(sub.form, field)) Print(field.name, c.*field.value);

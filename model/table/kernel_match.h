@@ -1,4 +1,4 @@
-// Whether a table is of a kernel as it is here: a table is a file, and may be
+// Whether a table is of a kernel as it is here. A table is a file, and may be
 // of another version of the kernel, or of none, or made by somebody who means
 // harm.
 //
@@ -19,12 +19,12 @@ struct KernelSpec;
 bool IsComparable(const KernelSpec& spec, const Table& table);
 
 // Returns OK where the kernel can launch every answer of the table, at every
-// problem at which the table gives it (IsLegal): extents are in the manifest's
-// ranges; candidates and default are in the space of their specialisation; what
-// the manifest asks of a problem under a configuration either always holds or
-// is among the predicates of each group that answers the configuration. Beside
-// that the default must be legal for every problem, if it is not the
-// manifest's.
+// problem at which the table gives it (IsLegal). Extents are in the manifest's
+// ranges; candidates and default are in the space of their specialisation. Each
+// condition that the manifest asks of a problem under a configuration either
+// always holds or is among the predicates of each group that answers the
+// configuration. Beside that the default must be legal for every problem, if it
+// is not the manifest's.
 //
 // With `device`, `spec` is the kernel as it tunes it (SpecForDevice), and
 // candidates and such a default also keep its limits (CheckLimits). Without

@@ -1,7 +1,7 @@
 // PowerLimitSlowdown: what long launches lose to the power limit.
 //
 // A processor at its power limit lowers its clock; short launches end before it
-// does. The wave forms know one clock, so models are fitted to the time that
+// does. The wave forms know one clock. So models are fitted to the time that
 // launches would take at the clock of short ones, and answers are given at the
 // clock of their own length. The order of candidates does not change: both
 // directions are monotonic.
@@ -23,7 +23,7 @@ struct PowerLimitSlowdown {
   // Launches up to here run at the clock of short ones, in microseconds; 0
   // where all do.
   double from_us = 0;
-  // What is beyond takes so much longer: 0.2 stands for 1.2 times. In [0, 1].
+  // The rest takes so much longer: 0.2 stands for 1.2 times. In [0, 1].
   double slowdown = 0;
 
   friend bool operator==(const PowerLimitSlowdown&,

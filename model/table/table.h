@@ -59,8 +59,8 @@ struct WaveSegment {
   double relative_bound = 0;      // Half-width of the error bound inside the
                                   // measured range, relative to the prediction.
   double extrapolated_bound = 0;  // The same outside.
-  // What is predicted competes so much slower, in kRankMarginUnit: 0 to 25 %.
-  // kSum does not read it.
+  // A prediction competes so much slower, in kRankMarginUnit: 0 to 25 %. kSum
+  // does not read it.
   uint8_t rank_margin = 0;
   // Measured range; outside of it an answer is EXTRAPOLATED.
   int64_t min_wave = 1;
@@ -116,7 +116,7 @@ struct LayerSpan {
 // the rows' extent alone, as those of a linear layer do that sees more or fewer
 // tokens (fit/build/layer_choices.h).
 struct LayerChoices {
-  std::vector<int64_t> extents;  // Of all dimensions; 0 for the rows'.
+  std::vector<int64_t> extents;  // Extents of all dimensions; 0 for the rows'.
   int64_t first = 0;             // The first span begins here.
   std::vector<LayerSpan> spans;  // Ascending.
 
@@ -133,11 +133,11 @@ struct SubTable {
   // the configurations of the groups that have them.
   std::vector<Relation> predicates;
   int32_t preconditions = 0;
-  WaveForm form = WaveForm::kSum;  // Of all segments.
+  WaveForm form = WaveForm::kSum;  // All segments'.
   // Models and floors give latencies at the clock of short launches; answers
   // are those of this load. Ranks need it not.
   PowerLimitSlowdown power_limit;
-  // Its predictions are so uncertain that beyond what was measured the default
+  // Its predictions are so uncertain that beyond the measured range the default
   // configuration answers, unless a row is faster by more than its bound
   // (docs/decisions/0033). The default then leads a group.
   bool wary = false;

@@ -1,6 +1,6 @@
 // CheckTable: every rule that a table must keep, in one place.
 //
-// Why: the encoder and the decoder apply the same rules, so that nothing can be
+// Why: the encoder and the decoder apply the same rules. So nothing can be
 // written that is refused later, and a decision never has to look at an index
 // twice. docs/table_format.md lists the rules for readers.
 //
@@ -26,13 +26,13 @@ inline constexpr size_t kMaxGroups = 128;     // Macro groups of a sub-table.
 inline constexpr size_t kMaxRowRegimes = 16;
 inline constexpr size_t kMaxWaveRegimes = 16;
 inline constexpr size_t kMaxLoopAnchors = 32;
-inline constexpr size_t kMaxLayers = 255;      // Of a sub-table.
-inline constexpr size_t kMaxLayerSpans = 255;  // Of a layer.
-inline constexpr size_t kMaxPredicates = 255;  // Of a sub-table.
-inline constexpr size_t kMaxTerms = 16;        // Of one side of a relation.
+inline constexpr size_t kMaxLayers = 255;      // In a sub-table.
+inline constexpr size_t kMaxLayerSpans = 255;  // In a layer.
+inline constexpr size_t kMaxPredicates = 255;  // In a sub-table.
+inline constexpr size_t kMaxTerms = 16;        // On one side of a relation.
 inline constexpr size_t kMaxFactors = 16;      // Dimensions of a term.
 inline constexpr int kMaxExpressionDepth = 8;
-inline constexpr int kMaxMappingNodes = 64;  // Of all of a mapping's trees.
+inline constexpr int kMaxMappingNodes = 64;  // In all of a mapping's trees.
 // Nodes of the mapping, and relations, times macro groups: what one decision
 // may have to evaluate.
 inline constexpr int kMaxDecisionNodes = 2048;

@@ -6,7 +6,7 @@
 //   Table same = DecodeTable(payload).value();  // same == table
 //
 // The layout is our own and canonical (docs/table_format.md): the same Table
-// gives the same bytes on every machine, and a payload of this version without
+// gives the same bytes on every machine. A payload of this version without
 // unknown sections encodes back to itself byte for byte. Unknown sections that
 // are not critical are skipped; a future major version is refused. There is no
 // checksum: the digest, which every store and transport compares, is one.
@@ -35,7 +35,7 @@ absl::StatusOr<std::string> EncodeTable(const Table& table);
 
 // Returns the table in a payload. Errors: INVALID_ARGUMENT with the place and
 // reason for anything malformed: bad magic, truncated or trailing bytes,
-// indices out of range, values not finite; UNIMPLEMENTED with what to do for a
+// indices out of range, values not finite. UNIMPLEMENTED with what to do for a
 // future major version, an unknown critical section, coefficient, wave form or
 // expression of a mapping, or a table of a release before 1.0. Never crashes,
 // whatever the bytes; allocates at most some 200 times the payload's size

@@ -4,8 +4,8 @@
 //       PredictLatencyUs(form, tiles_per_wave, segment, coordinates);
 //
 // Why out of line: binary64 + and * only, in one fixed order, compiled without
-// contraction, so that every rank, compiler and CPU gets the same bits; a
-// caller's flags cannot reach it.
+// contraction. So every rank, compiler and CPU gets the same bits; a caller's
+// flags cannot reach it.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_MODEL_TABLE_WAVE_MODEL_H_
@@ -29,8 +29,9 @@ double PredictLatencyUs(WaveForm form, int64_t tiles_per_wave,
                         const WaveSegment& segment, const Coordinates& at);
 
 // Returns a row share (Coordinates::row_share) of problems in the regime, for
-// questions about a regime and not a problem: a single row as full as it may be
-// at half; the most rows; nothing shared where they have no limit. Cannot fail.
+// questions about a regime and not a problem. It is that of a single row as
+// full as it may be at half, or of the most rows; 0 where they have no limit.
+// Cannot fail.
 double TypicalRowShare(const RowRegime& regime);
 
 // Returns whether (w, L) lies outside of the segment's measured range. A
@@ -51,7 +52,8 @@ int WaveRegimeIndex(const SubTable& sub_table, int64_t waves);
 int LoopAnchorIndex(const SubTable& sub_table, double iterations);
 
 // Returns the index of the first group that the default configuration leads, or
-// -1: what a wary sub-table (SubTable::wary) answers beyond what was measured.
+// -1. A wary sub-table (SubTable::wary) answers with it beyond the measured
+// range.
 int DefaultGroup(const Table& table, const SubTable& sub_table);
 
 }  // namespace wavetune

@@ -20,9 +20,9 @@ inline Expression Par(int index) { return Expression::OfParameter(index); }
 Condition ConditionOf(const Relation& relation);
 
 // C[m, n] = A[m, k] * B[n, k]: dimensions m, n, k; parameters BLOCK_M, BLOCK_N,
-// BLOCK_K (macro), NUM_STAGES, VECTOR (micro); `k` must be a multiple of
-// VECTOR, of which one value is 1. 32 configurations less the constrained ones:
-// BLOCK_M * BLOCK_N <= 4096 keeps 24.
+// BLOCK_K (macro), NUM_STAGES, VECTOR (micro). `k` must be a multiple of
+// VECTOR, which has 1 among its values. 32 configurations less the constrained
+// ones: BLOCK_M * BLOCK_N <= 4096 keeps 24.
 KernelSpec GemmSpec(WaveForm form = WaveForm::kSum);
 
 // GemmSpec for CUDA with two further parameters: HOPPER (macro), which needs
@@ -37,9 +37,9 @@ KernelSpec HopperGemmSpec();
 KernelSpec GroupedGemmSpec();
 
 // Flash attention: dimensions batch, heads, kv_heads, seq_q, seq_kv; parameters
-// BLOCK_Q, BLOCK_KV (macro), NUM_STAGES (micro); specialisations `full` (loop
-// alike for all tiles) and `causal` (total iterations by causal_blocks), told
-// apart by the define CAUSAL. 8 configurations.
+// BLOCK_Q, BLOCK_KV (macro), NUM_STAGES (micro). The define CAUSAL tells
+// specialisations apart: `full` (loop alike for all tiles) and `causal` (total
+// iterations by causal_blocks). 8 configurations.
 KernelSpec CausalAttentionSpec();
 
 // What an attention kernel with the dimensions batch, heads, kv_heads, seq_q
@@ -79,7 +79,7 @@ KernelSpec ConvolutionSpec();
 
 // GemmSpec and CausalAttentionSpec with the parameters and values of the
 // recorded H200 Triton traces: BLOCK_M, BLOCK_N, BLOCK_K (BLOCK_Q, BLOCK_KV),
-// NUM_STAGES, NUM_WARPS. Their spaces are larger than what was recorded.
+// NUM_STAGES, NUM_WARPS. Their spaces are larger than the recorded ones.
 KernelSpec TritonGemmSpec();
 KernelSpec TritonAttentionSpec();
 

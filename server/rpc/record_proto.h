@@ -1,4 +1,4 @@
-// Registry records -> the messages that people and clients see. Cannot fail.
+// Stored records -> the messages that people and clients see. Cannot fail.
 #ifndef WAVETUNE_SERVER_RPC_RECORD_PROTO_H_
 #define WAVETUNE_SERVER_RPC_RECORD_PROTO_H_
 

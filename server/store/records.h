@@ -1,4 +1,4 @@
-// Records: what the registry keeps, as plain values.
+// Records: the contents of the store, as plain values.
 #ifndef WAVETUNE_SERVER_STORE_RECORDS_H_
 #define WAVETUNE_SERVER_STORE_RECORDS_H_
 

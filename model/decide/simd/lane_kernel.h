@@ -7,8 +7,8 @@
 // the default (docs/decisions/0029).
 //
 // Plain structs and pointers only: files that are compiled for more than the
-// base architecture include this, and an inline function of a library that such
-// a file emits may be the one that the linker keeps for the whole program.
+// base architecture include this. An inline function of a library that such a
+// file emits may be the one that the linker keeps for the whole program.
 //
 // Thread safety: the kernels are pure functions.
 #ifndef WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_H_
@@ -71,7 +71,7 @@ struct LaneFactor {
 struct LaneProduct {
   static constexpr int kMaxFactors = 8;
 
-  const double* constants = nullptr;  // Of each lane.
+  const double* constants = nullptr;  // One for each lane.
   int factor_count = 0;
   LaneFactor factors[kMaxFactors];
 };
@@ -85,12 +85,12 @@ struct LaneLayout {
   bool loop_is_total = false;
   bool has_longest = false;
   bool overlaps = false;  // WaveForm::kOverlap.
-  bool cold = false;      // Of a sum: it counts what a problem reads cold.
+  bool cold = false;      // A sum's: it counts bytes read cold.
   const double* tiles_per_wave = nullptr;
   const double* inverse_tiles_per_wave = nullptr;
   const double* row_tile = nullptr;  // Along the rows' axis.
   const double* inverse_row_tile = nullptr;
-  const double* max_waves = nullptr;  // Of all wave regimes but the last.
+  const double* max_waves = nullptr;  // In all wave regimes but the last.
   double tie_factor = 1;
   const double* anchors = nullptr;  // Filled up with infinities.
   int anchor_lanes = 0;

@@ -1,10 +1,10 @@
 // Part of the lane kernels: the decision of a GEMM's problem in one go
 // (model/decide/fast_path_layout.h).
 //
-// What costs time here is less the arithmetic than what one instruction must
-// wait for of another, and what cannot be predicted: so there is no branch that
-// depends on the problem, and nothing is read as a vector that was just written
-// number by number.
+// Time goes less to the arithmetic than to instructions that wait for another
+// one, and to wrong predictions. So there is no branch that depends on the
+// problem, and nothing is read as a vector that was just written number by
+// number.
 //
 // For lane_kernel*.cc only; see model/decide/simd/lane_kernel_impl.h.
 #ifndef WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_FAST_PATH_H_
@@ -40,7 +40,7 @@ class SharedSegments {
   const double* base_;
 };
 
-// What is kept of each lane until one has won.
+// The kept results of each lane until one has won.
 struct FastPathResults {
   alignas(64) double rank_us[kMaxLanes];
   alignas(64) double latency_us[kMaxLanes];  // Overlaps alone.
@@ -48,8 +48,8 @@ struct FastPathResults {
   alignas(64) double iterations[kMaxLanes];
 };
 
-// A problem's extents in all lanes, that of the rows by itself, too, and what
-// was looked up of them.
+// A problem's extents in all lanes, that of the rows by itself, too, and the
+// values looked up for them.
 template <typename R>
 struct FastPathProblem {
   R rows;
@@ -186,7 +186,7 @@ WAVETUNE_KERNEL_INLINE R RankOf(const FastPathLayout& layout,
 }
 
 // How many blocks of lanes a function is for.
-inline constexpr int kAnyBlocks = 0;  // Of which some lanes may be excluded.
+inline constexpr int kAnyBlocks = 0;  // Some lanes may be excluded.
 inline constexpr int kManyBlocks = -1;
 
 // Writes all lanes' results; returns the least of a few lanes' ranks.
@@ -281,7 +281,7 @@ FastPathAnswer ChooseFast(const FastPathLayout& layout, const int64_t* extents,
         layout.loop_class_of[LoopIndex(extents[layout.loop_dimension],
                                        layout.loop_shift)];
   }
-  FastPathResults results;  // Only what was written is read.
+  FastPathResults results;  // Only written numbers are read.
   const R best = LeastOfAll(
       RankFast<R, kForm, kBlocks>(layout, problem, excluded, results));
   if constexpr (kBlocks == kAnyBlocks) {

@@ -1,9 +1,9 @@
 // The lane kernels, written once over a register type.
 //
 // For lane_kernel*.cc only, each of which defines a register type
-// (model/decide/simd/lane_kernel_register.h) in an unnamed namespace, so that
-// every function made from these templates is its own: no other file's copy can
-// take its place, nor the other way round. For the same reason nothing of the
+// (model/decide/simd/lane_kernel_register.h) in an unnamed namespace. So every
+// function made from these templates is its own: no other file's copy can take
+// its place, nor the other way round. For the same reason nothing of the
 // standard library is called here.
 #ifndef WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_IMPL_H_
 #define WAVETUNE_MODEL_DECIDE_SIMD_LANE_KERNEL_IMPL_H_

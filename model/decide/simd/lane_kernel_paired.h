@@ -1,7 +1,7 @@
 // Part of the lane kernels: two registers as one.
 //
 // A few lanes' arithmetic is one long chain, each step of which waits for the
-// one before it, and a processor looks ahead only so far: two chains whose
+// one before it, and a processor looks ahead only so far. Two chains whose
 // steps alternate take little longer than one.
 //
 // For lane_kernel*.cc only; see model/decide/simd/lane_kernel_impl.h.

@@ -11,8 +11,8 @@
 namespace wavetune {
 
 // How a layout's coordinates are made. Grouped GEMM has code of its own,
-// without the branches of the others: its first axis of tiles is a sum over
-// experts, made before, the second and each tile's loop are quotients. Plain
+// without the branches of the others. Its first axis of tiles is a sum over
+// experts, made before; the second and each tile's loop are quotients. Plain
 // GEMM does not come here (model/decide/simd/lane_kernel_fast_path.h).
 enum class Shape { kAny, kGroupedGemm };
 

@@ -14,7 +14,7 @@
 
 namespace wavetune {
 
-// Of registers: wave regimes before the last, at most 15 (kMaxWaveRegimes).
+// Most registers: wave regimes before the last, at most 15 (kMaxWaveRegimes).
 inline constexpr int kMaxWaveBounds = 15;
 inline constexpr int kMaxAnchorLanes = 32;  // kMaxLoopAnchors.
 
@@ -142,7 +142,7 @@ WAVETUNE_KERNEL_INLINE LastWave<R> LastWaveOf(const Segments& c, R tiles,
 }
 
 // OverlapLatencyUs. OverlapPartsOf takes the larger of two products with the
-// same loop, at least 1; here it is the larger factor's product: rounding is
+// same loop, at least 1; here it is the larger factor's product. Rounding is
 // monotone, so that both are the same number (or zeros, which no sum tells
 // apart).
 template <typename R, typename Segments>
@@ -215,8 +215,8 @@ WAVETUNE_KERNEL_INLINE int FirstAtMost(const double* values, int lanes,
   }
 }
 
-// As LoopAnchorIndex (model/table/wave_model.h): what is nearer than all before
-// it.
+// As LoopAnchorIndex (model/table/wave_model.h): the anchor nearer than all
+// before it.
 template <typename R>
 WAVETUNE_KERNEL_INLINE int NearestAnchor(const LaneLayout& layout,
                                          double value) {

@@ -1,6 +1,7 @@
 // Part of the lane kernels: what they ask of a register type.
 //
 // A register type R has
+//
 //   kWidth                     lanes; divides kBlockLanes
 //   Mask                       one truth value per lane
 //   Single                     itself; of pairs (lane_kernel_paired.h) one half
