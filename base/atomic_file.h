@@ -11,9 +11,9 @@
 //   RETURN_IF_ERROR(folder->Write("manifest.textproto", text));
 //   RETURN_IF_ERROR(folder->Publish(/*replace=*/true));
 //
-// A failure leaves what was there and removes what was written. A crash leaves
-// at most what stands beside the place under a hidden name (`.NAME.XXXXXXXX`),
-// which may be deleted. Who may read is up to the umask.
+// A failure leaves the earlier content and removes the new bytes. A crash
+// leaves at most what stands beside the place under a hidden name
+// (`.NAME.XXXXXXXX`), which may be deleted. Who may read is up to the umask.
 //
 // Errors of all: PERMISSION_DENIED, NOT_FOUND and FAILED_PRECONDITION (a path
 // through a file) where nothing can be made beside the place;
@@ -49,16 +49,16 @@ class StagedFile {
  public:
   // Makes the file beside `path` (beside what a link leads to), so that nobody
   // works for a path that cannot be written. Errors: also INVALID_ARGUMENT for
-  // an empty path or what is there and no regular file.
+  // an empty path or one to something other than a regular file.
   static absl::StatusOr<std::unique_ptr<StagedFile>> Open(
       const std::string& path);
-  // Removes what was not committed.
+  // Removes an uncommitted file.
   ~StagedFile();
 
   StagedFile(const StagedFile&) = delete;
   StagedFile& operator=(const StagedFile&) = delete;
 
-  // Writes `content` and takes the place of what is at the path; at most once.
+  // Writes `content` and takes the place of the file at the path; at most once.
   absl::Status Commit(absl::string_view content);
 
  private:
@@ -78,7 +78,8 @@ class StagedFolder {
   // Makes the folder beside `path`.
   static absl::StatusOr<std::unique_ptr<StagedFolder>> Open(
       const std::string& path);
-  // Removes what was not published, and what a published one has replaced.
+  // Removes an unpublished folder, and the one that a published one has
+  // replaced.
   ~StagedFolder();
 
   StagedFolder(const StagedFolder&) = delete;
@@ -91,8 +92,8 @@ class StagedFolder {
   // Writes a new file.
   absl::Status Write(const std::string& name, absl::string_view content);
 
-  // Takes the place of nothing, of an empty folder, or with `replace` of what
-  // is there, in one step where the file system can; at most once. Whether that
+  // Takes the place of nothing, of an empty folder, or with `replace` of any
+  // folder, in one step where the file system can; at most once. Whether that
   // may be replaced is for the caller to judge. Errors: also ALREADY_EXISTS.
   absl::Status Publish(bool replace);
 

@@ -29,9 +29,9 @@ struct CacheDir {
 };
 
 // Returns $XDG_CACHE_HOME/wavetune, else $HOME/.cache/wavetune where that can
-// be written, else /tmp/wavetune-cache-<uid>, made with mode 0700, with why;
-// no path where that is not a folder that only this user can write to. Cannot
-// fail.
+// be written, else /tmp/wavetune-cache-<uid>, made with mode 0700, with why.
+// There is no path where that is not a folder that only this user can write to.
+// Cannot fail.
 CacheDir DefaultCache(
     const CacheSurroundings& around = CacheSurroundings::OfThisProcess());
 

@@ -39,7 +39,7 @@ class FileDescriptor {
 inline bool OutOfDescriptors(int error) {
   return error == EMFILE || error == ENFILE;
 }
-// What to do then, after what has failed.
+// Advice then, after the text of the failure.
 inline constexpr char kMoreDescriptors[] =
     ". Raise the limit of open files (LimitNOFILE, ulimit -n)";
 

@@ -20,7 +20,7 @@ namespace wavetune {
 struct HostResources {
   int affinity_cpus = 1;
   double quota_cpus = 0;           // Cores' worth of time; 0: no quota.
-  int64_t memory_limit_bytes = 0;  // Of the cgroup; 0: none.
+  int64_t memory_limit_bytes = 0;  // The cgroup's; 0: none.
   // What may still be taken: of the machine, and of the cgroup, whose caches of
   // files count as free. Negative: not known.
   int64_t memory_free_bytes = -1;

@@ -1,4 +1,4 @@
-// Files that are read whole: only what is a file is opened, so that nobody
+// Files that are read whole: only regular files are opened, so that nobody
 // waits for a pipe that nobody writes to.
 //
 //   ASSIGN_OR_RETURN(std::string text, ReadInputFile(path, kMaxSourceBytes));
@@ -19,10 +19,10 @@
 namespace wavetune {
 
 // What may be opened. Whoever names a file on a command line may name a pipe
-// (`--shapes /dev/stdin`, `<(...)`) and waits for who writes to it; what is
-// found in a folder is a file. What decides what runs here is a file of our
-// own: one that only root and this process's user can change (own_files.h), and
-// that is no link.
+// (`--shapes /dev/stdin`, `<(...)`) and waits for its writer. A thing found in
+// a folder must be a file. What decides what runs here is a file of our own:
+// one that only root and this process's user can change (own_files.h), and that
+// is no link.
 enum class InputKind { kFile, kFileOrPipe, kOwnFile };
 
 // A file that is open for reading; closed with the object.
@@ -30,8 +30,8 @@ class InputFile {
  public:
   // Never waits where `kind` is not kFileOrPipe. Errors: NOT_FOUND,
   // PERMISSION_DENIED and UNAVAILABLE (no descriptors) with the path and the
-  // reason; INVALID_ARGUMENT for what is no file: a folder, a pipe, a socket, a
-  // device.
+  // reason. INVALID_ARGUMENT for one that is no file: a folder, a pipe, a
+  // socket, a device.
   static absl::StatusOr<InputFile> Open(const std::string& path,
                                         InputKind kind = InputKind::kFile);
 
@@ -56,9 +56,9 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path,
                                           InputKind kind = InputKind::kFile);
 
 // Returns the content of a file of our own that a command line names. A link to
-// it is followed (secrets are mounted as links): what it leads to must be ours,
-// and so must the folders and links on the way, or others could put another
-// file there. Errors: as ReadInputFile and CheckOwnWay.
+// it is followed (secrets are mounted as links). Its target must be ours, and
+// so must the folders and links on the way, or others could put another file
+// there. Errors: as ReadInputFile and CheckOwnWay.
 absl::StatusOr<std::string> ReadOwnInputFile(const std::string& path,
                                              size_t max_bytes);
 

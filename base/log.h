@@ -44,9 +44,9 @@ absl::StatusOr<LogLevel> ParseLogLevel(absl::string_view name);
 // these.
 absl::StatusOr<LogFormat> ParseLogFormat(absl::string_view name);
 
-// Writes one line, unless the same was written within ten seconds; bytes that
+// Writes one line, unless the same was written within ten seconds. Bytes that
 // are not UTF-8 are escaped, more than 16 KiB are cut, and control characters
-// become spaces, or what JSON has for them. Cannot fail.
+// become spaces, or JSON's escapes. Cannot fail.
 void Log(LogLevel level, absl::string_view component, absl::string_view text);
 
 // As Log, where any line of `kind` is a repeat: who provokes a line often

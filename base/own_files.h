@@ -33,12 +33,12 @@ absl::Status CheckOwn(const std::string& path, const struct stat& info,
                       StickyFolder sticky = StickyFolder::kRefused);
 
 // The same for a folder that somebody has named: a link to one is his choice.
-// Errors: also NOT_FOUND where none is there, and INVALID_ARGUMENT for what is
-// no folder.
+// Errors: also NOT_FOUND where none is there, and INVALID_ARGUMENT for a path
+// that is no folder.
 absl::Status CheckOwnFolder(const std::string& path, StickyFolder sticky);
 
 // The same for a folder that was found in another, in which everybody may be
-// able to make links: where it is one, only root or this process's user may
+// able to make links. Where it is one, only root or this process's user may
 // have made it.
 absl::Status CheckFoundFolder(const std::string& path);
 

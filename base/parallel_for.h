@@ -4,7 +4,7 @@
 //   ParallelFor(models.size(), [&](size_t i) { models[i] = Fit(candidates[i]);
 //   });
 //
-// What is written by index alone is the same on any number of threads.
+// Results written by index alone are the same on any number of threads.
 //
 // Thread safety: may be called from any thread, also from several at a time.
 #ifndef WAVETUNE_BASE_PARALLEL_FOR_H_
@@ -17,13 +17,14 @@
 namespace wavetune {
 
 // Returns on how many threads a computation runs: one for each core that the
-// process may use (base/host_resources.h) when this is called first, at most
-// eight, as others on the host want theirs.
+// process may use (base/host_resources.h) when this is called first. They are
+// at most eight, as others on the host want theirs.
 size_t ComputeThreads();
 
 // Calls `step` once with each index below `count`, in no order, and returns
-// when all calls have: on this thread and up to `threads` - 1 others, which are
-// gone then. Fewer where the system gives no more. `step` must not throw.
+// when all calls have. They run on this thread and up to `threads` - 1 others,
+// which are gone then. Fewer where the system gives no more. `step` must not
+// throw.
 void ParallelFor(size_t count, absl::FunctionRef<void(size_t)> step,
                  size_t threads = ComputeThreads());
 

@@ -5,8 +5,8 @@
 //   BoundedText(compiler_output, 4096)  // "kernel.cl:3: ... (9134 bytes more)"
 //
 // Protobuf sends strings that are not UTF-8 and then refuses to read them, so
-// that one such byte loses a whole message. Every border escapes what is not
-// its own: file names, manifests, compiler output, arguments.
+// that one such byte loses a whole message. Every border escapes foreign bytes:
+// file names, manifests, compiler output, arguments.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_BASE_PRINTABLE_TEXT_H_
@@ -27,13 +27,13 @@ size_t Utf8Prefix(absl::string_view text);
 // Returns whether all of `text` is valid UTF-8.
 bool IsUtf8(absl::string_view text);
 
-// Returns `text` with each byte that is not part of valid UTF-8 as \xNN. What
-// is valid stays as it is, a backslash too. Cannot fail.
+// Returns `text` with each byte that is not part of valid UTF-8 as \xNN. A
+// valid part stays as it is, a backslash too. Cannot fail.
 std::string PrintableText(absl::string_view text);
 
 // As PrintableText, cut between two characters so that at most `max_bytes` of
 // it stay; what follows is counted: " ... (N bytes more)". Cost: O(max_bytes)
-// and what is copied, whatever the length of `text`.
+// and the copied bytes, whatever the length of `text`.
 std::string BoundedText(absl::string_view text, size_t max_bytes);
 
 // Returns the beginning of `text` of at most `max_bytes`, cut between two

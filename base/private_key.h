@@ -1,6 +1,6 @@
 // PrivateKey: a private key in a PEM file that only its owner may read.
 //
-// Thread safety: pure functions of what is on disk.
+// Thread safety: pure functions of files on disk.
 #ifndef WAVETUNE_BASE_PRIVATE_KEY_H_
 #define WAVETUNE_BASE_PRIVATE_KEY_H_
 

@@ -13,7 +13,7 @@ namespace wavetune {
 struct ProcessFacts {
   int64_t resident_bytes = 0;
   int64_t virtual_bytes = 0;
-  double cpu_s = 0;         // Of all threads, in user and kernel mode.
+  double cpu_s = 0;         // All threads', in user and kernel mode.
   double started_at_s = 0;  // Since the Unix epoch.
   int64_t open_descriptors = 0;
   int64_t most_descriptors = 0;  // Its soft limit.

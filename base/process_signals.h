@@ -18,10 +18,10 @@ class ProcessSignals {
  public:
   enum class Asked { kEnd, kReload };
 
-  // Blocks TERM, INT and HUP in this thread and all that it starts, ignores
-  // PIPE (a peer that is gone is an error, not the end), and starts the thread
-  // that waits for signals. Until Keep or Wait an ending signal ends the
-  // process with code 0, and HUP is ignored: what starts reads everything
+  // Blocks TERM, INT and HUP in this thread and all that it starts, and
+  // starts the thread that waits for signals. Ignores PIPE (a peer that is
+  // gone is an error, not the end). Until Keep or Wait an ending signal ends
+  // the process with code 0, and HUP is ignored: what starts reads everything
   // anyway.
   static void Block();
 

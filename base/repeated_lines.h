@@ -31,7 +31,7 @@ class RepeatedLines {
   static constexpr int64_t kIntervalUs = 10'000'000;
   // Kinds told apart; what comes beyond is of one kind.
   static constexpr size_t kMaxKinds = 64;
-  // Of a text in a summary; longer ones are cut off.
+  // Bytes of a text in a summary; longer ones are cut off.
   static constexpr size_t kMaxBytes = 1024;
 
   // Returns the lines to write now: none, or a summary of earlier ones, the

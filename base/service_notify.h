@@ -1,5 +1,5 @@
-// What a service manager is told of a process: systemd units of Type=notify
-// count as started when the process can do its work, and are ended and started
+// Messages to a service manager about a process. systemd units of Type=notify
+// count as started when the process can do its work. They are ended and started
 // anew where it gives no sign of life for WatchdogSec.
 //
 // Where no manager asked for it (NOTIFY_SOCKET is not set) these do nothing.

@@ -43,8 +43,8 @@ class SigningKey {
   std::string public_key_;
 };
 
-// Errors: INVALID_ARGUMENT for what is no public key; PERMISSION_DENIED where
-// the signature is not one of that key over that text.
+// Errors: INVALID_ARGUMENT for text that is no public key; PERMISSION_DENIED
+// where the signature is not one of that key over that text.
 absl::Status CheckSignature(absl::string_view public_key,
                             absl::string_view text,
                             absl::string_view signature);

@@ -3,7 +3,8 @@
 // gRPC says "failed to connect to all addresses" whether the daemon is down,
 // the path is wrong or the user may not connect; the kernel knows which.
 //
-// Thread safety: a pure function of what is there now; it connects once.
+// Thread safety: a pure function of the socket's present state; it connects
+// once.
 #ifndef WAVETUNE_BASE_SOCKET_DIAGNOSIS_H_
 #define WAVETUNE_BASE_SOCKET_DIAGNOSIS_H_
 

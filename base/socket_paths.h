@@ -5,8 +5,8 @@
 //
 // A system daemon (root, or the unit that passes --socket-dir) listens in
 // /run/wavetune. A user's own listens in $XDG_RUNTIME_DIR/wavetune, or where
-// that is not set in /tmp/wavetune-<uid>, which is private: anybody may write
-// in /tmp, so a folder there that is not ours alone is refused.
+// that is not set in /tmp/wavetune-<uid>. That one is private: anybody may
+// write in /tmp, so a folder there that is not ours alone is refused.
 //
 // Thread safety: functions; they read the environment.
 #ifndef WAVETUNE_BASE_SOCKET_PATHS_H_
@@ -36,9 +36,9 @@ std::string DefaultSocketDir(
     const SocketSurroundings& around = SocketSurroundings::OfThisProcess());
 
 // Returns the path of the socket of a role ("reader", "agent") that a client of
-// this user connects to: the user's own if it is there, else the system's if it
-// is there and open to this user, else the user's own, whose daemon may start
-// later. An unsafe private folder counts as not there. Cannot fail.
+// this user connects to. It is the user's own if it is there, else the system's
+// if it is there and open to this user. Else it is the user's own, whose daemon
+// may start later. An unsafe private folder counts as not there. Cannot fail.
 std::string DefaultSocketPath(
     absl::string_view role,
     const SocketSurroundings& around = SocketSurroundings::OfThisProcess());

@@ -13,7 +13,7 @@ namespace wavetune {
 
 // Returns "; did you mean x?" with the word of `known` that is nearest by
 // letters changed, left out, added or exchanged, up to a third of them, in
-// either case; "; known are: a, b" where none is near; nothing where none is
+// either case. "; known are: a, b" where none is near; nothing where none is
 // known. Cannot fail.
 std::string Suggestion(absl::string_view word,
                        const std::vector<std::string>& known);

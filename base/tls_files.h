@@ -1,13 +1,13 @@
 // TlsFiles: what one end of TLS connections shows of itself and trusts.
 //
-// The three files are read and checked together, so that what is half replaced
-// is never used: a key that is not its certificate's, a file cut in the middle
-// of any of its blocks, or a chain of which a link is missing, is an error that
-// says so, and whoever has read them before goes on with what was read then.
+// Key, certificate and chain are validated together. A key of another
+// certificate, a file cut in the middle of any of its blocks, or an
+// incomplete chain is an error, and the caller keeps the previous
+// files.
 //
 //   ASSIGN_OR_RETURN(const TlsMaterial material, ReadTlsFiles(files));
 //
-// Thread safety: plain values and pure functions of what is on disk.
+// Thread safety: plain values and pure functions of files on disk.
 #ifndef WAVETUNE_BASE_TLS_FILES_H_
 #define WAVETUNE_BASE_TLS_FILES_H_
 
@@ -32,7 +32,7 @@ struct TlsFiles {
   std::string ca;    // The authorities whose certificates are believed.
 };
 
-// What was in them.
+// Their contents.
 struct TlsMaterial {
   std::string cert;
   std::string key;
@@ -45,16 +45,16 @@ struct TlsMaterial {
 };
 
 // Reads and checks the files. A link is followed: secrets are often mounted as
-// links. Errors: as ReadInputFile; PERMISSION_DENIED where somebody else may
-// write a file or a folder on the way to it, or everybody read the key;
-// INVALID_ARGUMENT for what is no PEM file or is cut in the middle, a key with
-// a password, a key that is not the first certificate's, and a certificate that
-// the one after it has not signed; each with the path. A certificate that is
-// not valid at this time is no error here (CheckValid).
+// links. Errors: as ReadInputFile. PERMISSION_DENIED where somebody else may
+// write a file or a folder on the way to it, or everybody read the key.
+// INVALID_ARGUMENT for text that is no PEM file or is cut in the middle, a key
+// with a password, or a key that is not the first certificate's. So it is for a
+// certificate that the one after it has not signed. Each has the path. A
+// certificate that is not valid at this time is no error here (CheckValid).
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const TlsFiles& files);
 
-// Returns the certificates of a PEM text, up to what is none: what OpenSSL says
-// of that is its last error. Cannot fail.
+// Returns the certificates of a PEM text, up to the first fault, which is
+// OpenSSL's last error. Cannot fail.
 std::vector<CertificatePtr> CertificatesIn(const std::string& pem);
 
 // Returns whose a certificate is, for people. Cannot fail.

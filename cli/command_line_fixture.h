@@ -44,7 +44,7 @@ class CommandLineFixture : public ::testing::Test {
     return RunCommandLine(arguments, context);
   }
 
-  // What was printed with --json.
+  // The output of --json.
   Json Output() const { return Json::parse(out_.str()); }
 
   std::shared_ptr<FakeDaemon> daemon_ = std::make_shared<FakeDaemon>();

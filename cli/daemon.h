@@ -101,7 +101,7 @@ class FleetControl {
       const v1::RollBackFleetRequest& request) = 0;
 };
 
-// StoreControl: what is done to the daemon's store while it runs.
+// StoreControl: work on the daemon's store while it runs.
 //
 // Each is a stream: calls `on_progress` until the work ends; the last is
 // `done`. Errors: as TableControl; FAILED_PRECONDITION where other work runs.

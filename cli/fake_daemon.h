@@ -19,7 +19,7 @@ class FakeDaemon : public StatusReader,
                    public JobControl,
                    public WorkloadControl {
  public:
-  // What is answered.
+  // The answers.
   absl::Status error;  // Not OK: every call fails with it.
   v1::GetStatusResponse status;
   v1::ListDevicesResponse devices;
@@ -51,7 +51,7 @@ class FakeDaemon : public StatusReader,
   std::vector<v1::MeasureResponse> measured;
   absl::Status measure_end;
 
-  // What was asked.
+  // The requests.
   v1::ListSamplesRequest samples_request;
   v1::ReprofileRequest reprofile_request;
   std::vector<v1::PlannedJob> planned;

@@ -18,8 +18,8 @@ namespace wavetune::cli {
 using Json = nlohmann::ordered_json;
 
 // Returns every field of a message by its name in the .proto, defaults
-// included; enums by name, bytes as hex, 64-bit numbers as numbers (protobuf's
-// own JSON makes them strings, which scripts have to undo).
+// included. Enums are by name, bytes as hex, 64-bit numbers as numbers
+// (protobuf's own JSON makes them strings, which scripts have to undo).
 Json ToJson(const google::protobuf::Message& message);
 
 // {"m": 1, "n": 2}; a repeated dimension is a list; "specialisation" where

@@ -1,4 +1,4 @@
-// ScratchFolder: a folder of our own that goes, with what is in it, when its
+// ScratchFolder: a folder of our own that goes, with its content, when its
 // owner does.
 #ifndef WAVETUNE_CLI_SCRATCH_FOLDER_H_
 #define WAVETUNE_CLI_SCRATCH_FOLDER_H_

@@ -4,11 +4,11 @@
 //   llama-3-8b,976,6144,4096
 //
 // Columns are matched with the kernel's dimensions case-insensitively, and no
-// two have the same name; a repeated dimension's cell holds its elements
-// separated by spaces (or by commas, in a quoted cell). A line's
-// specialisation is its `specialisation` cell, else the first of the kernel's
-// whose defines all match cells of the same name (`causal`: 1), as in recorded
-// traces. Cells of other columns are the label.
+// two have the same name. A repeated dimension's cell holds its elements
+// separated by spaces (or by commas, in a quoted cell). A line's specialisation
+// is its `specialisation` cell, else the first of the kernel's whose defines
+// all match cells of the same name (`causal`: 1), as in recorded traces. Cells
+// of other columns are the label.
 #ifndef WAVETUNE_CLI_SHAPES_FILE_H_
 #define WAVETUNE_CLI_SHAPES_FILE_H_
 

@@ -1,13 +1,13 @@
 // Credentials of the three that connect to a daemon: client, agent and command
 // line.
 //
-// A unix socket needs none: its mode says who gets in. Over TCP the daemon
-// takes TLS alone, with a certificate: the files that WAVETUNE_TLS_CERT,
-// WAVETUNE_TLS_KEY and WAVETUNE_TLS_CA name (base/tls_files.h). They are read
-// again every 10 s, so that a process that runs for months shows what is there
-// now when it connects anew. Without the three a connection over TCP is
-// plaintext, which no daemon takes: what is there then is a proxy of
-// somebody's.
+// A unix socket needs none: its mode says who gets in. Over TCP the
+// daemon takes TLS alone, with a certificate: the files that
+// WAVETUNE_TLS_CERT, WAVETUNE_TLS_KEY and WAVETUNE_TLS_CA name
+// (base/tls_files.h). They are read again every 10 s, so that a process
+// that runs for months shows the present ones when it connects anew.
+// Without the three a connection over TCP is plaintext, which no daemon
+// takes: somebody's proxy must be there.
 //
 // Thread safety: functions; they read the environment. Includes gRPC.
 #ifndef WAVETUNE_FORMATS_CHANNEL_CREDENTIALS_H_

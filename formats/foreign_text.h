@@ -1,10 +1,10 @@
-// What is done at a border where messages are sent: strings that are not UTF-8
-// are escaped, as whoever receives them would refuse the whole message.
+// Escapes strings that are not UTF-8 at a border where messages are sent, as
+// whoever receives them would refuse the whole message.
 //
 //   EscapeForeignText(response);   // before it is sent
 //
-// Needs protobuf's full code (reflection); what is linked with lite code
-// escapes its few strings by PrintableText (base/printable_text.h).
+// Needs protobuf's full code (reflection); programs with lite code escape their
+// few strings by PrintableText (base/printable_text.h).
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FORMATS_FOREIGN_TEXT_H_
@@ -15,7 +15,7 @@
 namespace wavetune {
 
 // Returns whether a string field of `message`, at any depth, is not UTF-8.
-// `bytes` fields may be anything. Cost: a walk over what is set.
+// `bytes` fields may be anything. Cost: a walk over the set fields.
 bool HasForeignText(const google::protobuf::Message& message);
 
 // Makes every string field of `message` valid: PrintableText. Cannot fail.

@@ -38,17 +38,17 @@ v1::KernelSource KernelSourceOf(const KernelFolder& folder);
 
 // Parses a manifest's text, converts and validates it. A byte order mark before
 // the text is skipped. Errors: INVALID_ARGUMENT with line and column, or every
-// fault, one a line; also for what is not UTF-8 outside of comments: names and
-// texts of a manifest are sent on as UTF-8.
+// fault, one a line. So it is for text that is not UTF-8 outside of comments:
+// names and texts of a manifest are sent on as UTF-8.
 absl::StatusOr<v1::KernelSpec> ParseManifest(absl::string_view text);
 
 // Reads `path`/manifest.textproto and its sources. `kind` is kOwnFile where the
-// kernel will run on nobody's explicit word: then the folder, files, and the
+// kernel will run on nobody's explicit word. Then the folder, files, and the
 // folders and links on their way must be ones that only root and this process's
-// user can change (own_files.h). Errors:
-// NOT_FOUND naming the missing file; INVALID_ARGUMENT as ParseManifest, also
-// for a source name that leaves the folder; PERMISSION_DENIED for a link that
-// leads out of it, and for what others can write.
+// user can change (own_files.h). Errors: NOT_FOUND naming the missing file.
+// INVALID_ARGUMENT as ParseManifest, also for a source name that leaves the
+// folder. PERMISSION_DENIED for a link that leads out of it, and for one that
+// others can write.
 absl::StatusOr<KernelFolder> LoadKernelFolder(
     const std::string& path, InputKind kind = InputKind::kFile);
 

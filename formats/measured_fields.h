@@ -12,7 +12,7 @@
 
 namespace wavetune {
 
-// Takes what was measured; configuration and problem stay.
+// Takes the measured fields; configuration and problem stay.
 template <typename Message>
 void TakeMeasured(const Message& proto, Sample& sample) {
 #define WAVETUNE_TAKE(field) sample.field = proto.field();
@@ -20,7 +20,7 @@ void TakeMeasured(const Message& proto, Sample& sample) {
 #undef WAVETUNE_TAKE
 }
 
-// Gives what was measured; all else in `proto` stays.
+// Gives the measured fields; all else in `proto` stays.
 template <typename Message>
 void GiveMeasured(const Sample& sample, Message& proto) {
 #define WAVETUNE_GIVE(field) proto.set_##field(sample.field);

@@ -30,9 +30,9 @@ struct ShippedFiles {
   std::vector<std::string> problems;
 };
 
-// Reads what a kernel ships. Left out is what is no table, or not of the kernel
-// as its manifest is (CheckChoices). `kind` as for LoadKernelFolder. Cannot
-// fail: a folder without tables is usual. Cost: reads and compiles each.
+// Reads what a kernel ships. Left out is a file that is no table, or not of the
+// kernel as its manifest is (CheckChoices). `kind` as for LoadKernelFolder.
+// Cannot fail: a folder without tables is usual. Cost: reads and compiles each.
 ShippedFiles ReadShippedTables(const KernelFolder& kernel,
                                InputKind kind = InputKind::kFile);
 

@@ -13,8 +13,8 @@ namespace wavetune {
 // 8 KiB of headers with a message that says nothing of the error.
 inline constexpr size_t kMaxStatusHeaderBytes = size_t{6} << 10;
 
-// Codes have equal numbers in both. Messages become printable (what is not
-// UTF-8 is escaped) and are cut where they would take more than
+// Codes have equal numbers in both. Messages become printable (bytes that are
+// not UTF-8 are escaped) and are cut where they would take more than
 // kMaxStatusHeaderBytes. Cannot fail.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 absl::Status FromGrpcStatus(const grpc::Status& status);

@@ -1,5 +1,5 @@
 // Candidates of a trace, as comma-separated values: one line per
-// (specialisation, configuration), so that the lines of measurements name a
+// (specialisation, configuration). So the lines of measurements name a
 // candidate by its number instead of repeating a dozen values (docs/traces.md).
 //
 //   candidate,BLOCK_M,BLOCK_N,capacity,blocks_per_sm,excluded
@@ -32,8 +32,8 @@ struct TraceCandidate {
 
 // Returns the candidates by number. The first line names the columns:
 // `candidate` (0, 1, 2, ... in order), `specialisation` where the kernel has
-// any, the parameters (case ignored); optional `capacity` (tiles in
-// flight; without it multiprocessors * blocks_per_sm), `blocks_per_sm`,
+// any, the parameters (case ignored). Optional are `capacity` (tiles in flight;
+// without it multiprocessors * blocks_per_sm), `blocks_per_sm`,
 // `registers_per_thread`, `shared_memory_bytes`, `excluded` (why it may not be
 // used; empty: it may). Other columns are ignored.
 //

@@ -26,8 +26,8 @@ class TraceFolderWriter {
  public:
   // Checks that a trace can be written to `dir` and makes the folder beside it,
   // so that nobody measures for minutes first. Errors: INVALID_ARGUMENT for a
-  // file in its place or a folder with other files; ALREADY_EXISTS for a trace
-  // unless `replace`; PERMISSION_DENIED, NOT_FOUND or FAILED_PRECONDITION where
+  // file in its place or a folder with other files. ALREADY_EXISTS for a trace
+  // unless `replace`. PERMISSION_DENIED, NOT_FOUND or FAILED_PRECONDITION where
   // the folder around it cannot be written to.
   static absl::StatusOr<std::unique_ptr<TraceFolderWriter>> Open(
       const std::string& dir, bool replace);

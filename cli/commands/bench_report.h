@@ -27,7 +27,7 @@ struct VendorBaselineLatency {
   std::string failure;
 };
 
-// One shape with what was measured there. A latency is 0 where nothing was
+// One shape with its measurements. A latency is 0 where nothing was
 // measured.
 struct BenchLine {
   Shape shape;
@@ -40,7 +40,7 @@ struct BenchLine {
   Configuration best;
   double best_us = 0;
   int candidates = 0;  // Measured at this shape.
-  int remeasured = 0;  // Of these, again and interleaved.
+  int remeasured = 0;  // Samples of these, again and interleaved.
   // Candidates that could not be measured here, and the first with its reason.
   int missing = 0;
   std::string first_missing;
@@ -85,7 +85,7 @@ struct BenchSummary {
   double held_out_geomean = 0;
   double held_out_p5 = 0;
   double held_out_min = 0;
-  // Of those compared with the default: where the choice is more than 3 %
+  // Compared with the default: shapes where the choice is more than 3 %
   // slower.
   int slower_than_default = 0;
   double speed_up_geomean = 0;

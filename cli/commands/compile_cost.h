@@ -20,7 +20,7 @@ namespace wavetune::cli {
 struct CompileCost {
   std::string backend;
   int64_t candidates = 0;  // Configurations, of each specialisation.
-  double seconds = 0;      // Of wall time, on this machine.
+  double seconds = 0;      // Wall time on this machine.
   std::string basis;       // What that rests on.
 };
 
@@ -33,11 +33,11 @@ using ConfigurationCounts = std::map<std::string, int64_t>;
 std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec,
                                               int64_t candidates);
 
-// Returns what follows for all candidates from the report of `wavetune-agent
-// compile --json` on some of them: of each specialisation the first one's time,
-// as the reference comes before it, and the others' mean for the rest. Errors:
-// INVALID_ARGUMENT where the report has not two candidates of each, or one of a
-// specialisation that is not in `configurations`.
+// Returns the cost of all candidates, by the report of `wavetune-agent compile
+// --json` on some of them. It takes the first one's time of each
+// specialisation, as the reference comes before it, and the others' mean for
+// the rest. Errors: INVALID_ARGUMENT where the report has not two candidates of
+// each, or one of a specialisation that is not in `configurations`.
 absl::StatusOr<CompileCost> CostFromReport(
     const Json& report, const ConfigurationCounts& configurations);
 

@@ -47,8 +47,8 @@ struct CacheObservation {
   std::vector<Table> tables;
 };
 
-// What was seen. `answer` is how the daemon's status came; where it is not OK
-// the rest of what a daemon says is empty.
+// The observations. `answer` is how the daemon's status came; where it is not
+// OK the rest of what a daemon says is empty.
 struct Observations {
   std::string endpoint;
   std::string own_version;
@@ -60,7 +60,7 @@ struct Observations {
   v1::ListJobsResponse jobs;  // The newest, newest first.
   // Nothing: the node is in no fleet, or its daemon is older than fleets.
   std::optional<v1::GetFleetResponse> fleet;
-  // Of the admin socket; nothing over TCP.
+  // The admin socket's; nothing over TCP.
   std::optional<SocketDiagnosis> admin_socket;
   // On this machine; nothing where the daemon is on another.
   std::optional<bool> nvidia_driver;

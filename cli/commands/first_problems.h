@@ -25,9 +25,9 @@ struct FirstProblem {
 
 struct FirstProblems {
   int64_t tiles_per_wave = 1;          // Assumed of every candidate.
-  int64_t candidates = 0;              // Of all specialisations.
-  int64_t planned_for = 0;             // Of these; fewer where there are many.
-  int64_t samples = 0;                 // Of the whole profile: an estimate.
+  int64_t candidates = 0;              // In all specialisations.
+  int64_t planned_for = 0;             // Some of these where there are many.
+  int64_t samples = 0;                 // The whole profile's: an estimate.
   std::vector<FirstProblem> problems;  // Those with most candidates first.
 };
 

@@ -46,10 +46,11 @@ struct KernelSummary {
   int64_t samples = 0;  // At most.
   std::vector<CompileCost> compiling;
   std::vector<TileFill> tile_fills;
-  std::vector<std::string> round_extents;  // Remarks: what is never timed.
+  std::vector<std::string> round_extents;  // Remarks: extents that are never
+                                           // timed.
   std::string default_configuration;
   std::string sample_problem;
-  Coordinates sample_coordinates;  // Of the default at the sample problem.
+  Coordinates sample_coordinates;  // The default's at the sample problem.
   // Where results are checked: by the manifest, and at the edges of the
   // default's tiles. Every candidate is checked at those of its own.
   std::vector<std::string> declared_problems;

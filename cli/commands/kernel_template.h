@@ -22,9 +22,9 @@ std::vector<std::string> TemplateNames();
 
 // Returns the files (name to content) of a kernel `name` that does what the
 // template `like` does: manifest, sources, problems to judge it on and a
-// README. Errors: INVALID_ARGUMENT for a name that no kernel can have, one that
-// is a word of OpenCL C or that the template's source uses itself, and for an
-// unknown template, with those there are.
+// README. Errors: INVALID_ARGUMENT for a name that no kernel can have, or that
+// is a word of OpenCL C or of the template's source. So is an unknown template,
+// with those there are.
 absl::StatusOr<std::map<std::string, std::string>> KernelFromTemplate(
     const std::string& name, absl::string_view like);
 

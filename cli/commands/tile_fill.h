@@ -1,7 +1,7 @@
 // TileFill: how full tiles are at what a kernel's manifest asks for, where the
-// mapping counts them as whole. For authors: a fit of a kernel that skips what
-// is not there, by a mapping that counts it, chooses badly, and few
-// representative problems do not tell (fit/build/misfit_notes.h).
+// mapping counts them as whole. For authors: a fit of a kernel that skips
+// absent elements, by a mapping that counts them, chooses badly, and few
+// representative problems do not tell.
 #ifndef WAVETUNE_CLI_COMMANDS_TILE_FILL_H_
 #define WAVETUNE_CLI_COMMANDS_TILE_FILL_H_
 
@@ -21,8 +21,8 @@ struct TileFill {
 };
 
 // Returns the axes along which the default's tiles are less than nine tenths
-// full, in the order of the mapping, each once over all specialisations; where
-// total_iterations says what a launch does, those of what it counts. Nothing
+// full, in the order of the mapping, each once over all specialisations. If the
+// manifest gives total_iterations, only the axes that it mentions. Nothing
 // without representative problems. `spec` is valid. Cannot fail.
 std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec);
 

@@ -26,7 +26,7 @@
 
 namespace wavetune::cli {
 
-// What was written.
+// A written trace.
 struct RecordedTrace {
   std::string folder;
   int64_t candidates = 0;  // That compiled.
@@ -54,8 +54,9 @@ class TraceRecorder {
   // Takes samples and what they belong to; other events are ignored.
   void Take(const v1::MeasureResponse& event);
 
-  // Writes the trace. Errors: those of what was taken; FAILED_PRECONDITION
-  // where the daemon did not record; as TraceFolderWriter::Commit.
+  // Writes the trace. Errors: those of the recorded samples;
+  // FAILED_PRECONDITION where the daemon did not record; as
+  // TraceFolderWriter::Commit.
   absl::StatusOr<RecordedTrace> Commit();
 
  private:
@@ -79,7 +80,7 @@ class TraceRecorder {
   std::vector<v1::RecordedFailure> failures_;
   v1::Recording recording_;
   bool complete_ = false;  // The recording came.
-  absl::Status status_;    // Of what was taken.
+  absl::Status status_;    // The samples' so far.
   std::vector<TraceCandidate> candidates_;
 };
 

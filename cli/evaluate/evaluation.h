@@ -33,7 +33,8 @@ struct EvaluationFigures {
   double fraction_geomean = 0;
   double fraction_p5 = 0;
   double fraction_min = 0;
-  double default_fraction_geomean = 0;  // Of those with the default recorded.
+  double default_fraction_geomean = 0;  // Among those with the default
+                                        // recorded.
   double within_bound = 0;  // Share of chosen latencies inside their bounds.
   double bound_median = 0;  // Half-width, relative.
   int extrapolated = 0;     // Decisions beyond the measured range.

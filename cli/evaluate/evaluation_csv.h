@@ -1,6 +1,6 @@
-// What was fitted and what was decided, as comma-separated values: other
-// selectors are fitted to the very same samples and judged at the very same
-// problems (research/baselines). docs/traces.md has the columns.
+// Fitted samples and decisions, as comma-separated values. Other selectors are
+// fitted to the very same samples and judged at the very same problems
+// (research/baselines). docs/traces.md has the columns.
 //
 //   specialisation,m,n,k,BLOCK_M,BLOCK_N,latency_us,...   (samples)
 //   specialisation,m,n,k,BLOCK_M,BLOCK_N,source,...       (decisions)
@@ -34,11 +34,11 @@ namespace wavetune::cli {
 std::string SamplesCsv(const KernelSpec& spec,
                        const std::vector<Sample>& samples);
 
-// Returns a line per judged problem, sorted by problem, so that two
-// evaluations can be compared line by line: the problem as above, the chosen
-// configuration, where the answer came from, its prediction and error bound,
-// and what was recorded there of the choice, the best and the default (empty
-// where the default was not). Cannot fail.
+// Returns a line per judged problem, sorted by problem, so that two evaluations
+// can be compared line by line. It has the problem as above, the chosen
+// configuration, the answer's source, its prediction and error bound. Then come
+// three recorded latencies: of the choice, the best and the default (empty
+// where the default has none). Cannot fail.
 std::string DecisionsCsv(const KernelSpec& spec, const Evaluation& evaluation);
 
 // Decisions of any selector, as comma-separated values: a problem and a

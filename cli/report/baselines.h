@@ -49,9 +49,9 @@ struct JudgedLatencies {
 
 // Returns the latency of the baseline's choice at each of the judged problems,
 // which are all those of `specialisation`. Errors: INVALID_ARGUMENT with the
-// file, and the line where there is one: a judged problem without a decision, a
-// decision at a problem that is not judged, or of a configuration that was not
-// measured there.
+// file, and the line where there is one. The faults are a judged problem
+// without a decision, and a decision at a problem that is not judged, or of a
+// configuration that was not measured there.
 absl::StatusOr<std::vector<double>> BaselineLatencies(
     const Baseline& baseline, const Table& table,
     const std::string& specialisation,

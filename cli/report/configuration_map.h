@@ -54,10 +54,10 @@ inline constexpr size_t kMaxMaps = 6;
 // dimensions that are most frequent among `typical`, ascending.
 //
 // Without x and y the two dimensions that span the largest factors are taken.
-// Axes span the typical extents; their values are
-// multiples of the power of two (at most 64) that nine in ten of those are
-// multiples of, since rare alignments are another map. A repeated dimension
-// that is an axis has as many equal elements as the typical problem has.
+// Axes span the typical extents. Their values are multiples of the power of two
+// (at most 64) that nine in ten of those are multiples of, since rare
+// alignments are another map. A repeated dimension that is an axis has as many
+// equal elements as the typical problem has.
 //
 // Errors: INVALID_ARGUMENT for a name that is no dimension, the same twice, an
 // extent that is none; FAILED_PRECONDITION without typical problems where

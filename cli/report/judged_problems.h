@@ -1,4 +1,4 @@
-// Choices judged against the best of what was measured, and against baselines.
+// Choices judged against the best measured one, and against baselines.
 //
 // `evaluate` refuses a recording in which a choice is missing; a store holds
 // what happened to be measured, so here such problems are left out and counted.

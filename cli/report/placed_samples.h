@@ -28,9 +28,9 @@ struct PlacedSample {
   const Sample* sample = nullptr;
   SampleUse use = SampleUse::kAnchor;
   int candidate = 0;   // Index into SampleGrid::candidates.
-  int group = -1;      // Of the sub-table; -1: not in the portfolio.
+  int group = -1;      // The sub-table's; -1: not in the portfolio.
   Coordinates at;      // Under the sample's configuration.
-  int row_regime = 0;  // Of the sub-table.
+  int row_regime = 0;  // The sub-table's.
   // measured / predicted - 1, where the table predicts this very configuration
   // at this problem.
   std::optional<double> residual;
@@ -44,7 +44,7 @@ struct PlacedSample {
 struct SampleGrid {
   std::vector<Candidate> candidates;  // The portfolio, in its order, first.
   std::vector<PlacedSample> samples;
-  int dropped = 0;  // Of another kernel version, or of an unknown candidate.
+  int dropped = 0;  // Other kernel versions', or unknown candidates'.
 };
 
 // Returns the samples of `sub`'s specialisation: all fitted ones; of the others

@@ -20,7 +20,7 @@ namespace wavetune::cli {
 // Another selector, to compare the table's choices with.
 struct Baseline {
   std::string name;  // For people.
-  std::string path;  // Of the file that the decisions are from.
+  std::string path;  // The decisions' file.
   std::vector<DecisionLine> decisions;
 };
 

@@ -1,4 +1,4 @@
-// Latency over G at fixed L: the fitted steps of a row, and what was measured
+// Latency over G at fixed L: the fitted steps of a row, and the samples
 // there.
 //
 // Thread safety: pure function.

@@ -1,4 +1,4 @@
-// What is behind the C ABI's opaque handles.
+// The objects behind the C ABI's opaque handles.
 #ifndef WAVETUNE_CLIENT_C_HANDLES_H_
 #define WAVETUNE_CLIENT_C_HANDLES_H_
 

@@ -19,7 +19,7 @@ struct CloseHandle {
 using ClientHandle = std::unique_ptr<wavetune_client, CloseHandle>;
 using TunerHandle = std::unique_ptr<wavetune_tuner, CloseHandle>;
 
-// Return what was made; the test fails where nothing was.
+// Return new objects; the test fails where there is none.
 inline ClientHandle ConnectInC(const wavetune_client_options& options) {
   wavetune_client* client = nullptr;
   EXPECT_EQ(wavetune_client_connect(&options, &client), WAVETUNE_OK)

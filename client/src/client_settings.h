@@ -37,7 +37,7 @@ struct ClientSettings {
 using Environment = std::function<std::string(const char* name)>;
 
 // Returns what to work with. Errors: INVALID_ARGUMENT naming the variable or
-// the option, its value and what is legal.
+// the option, its value and the legal ones.
 absl::StatusOr<ClientSettings> ResolveSettings(
     const ClientOptions& options,
     const Environment& environment = EnvironmentVariable);

@@ -1,10 +1,10 @@
 // ForkGeneration and ForkSafeMutex: what a library that lives in other people's
 // processes needs where these fork.
 //
-// After fork() the child has one thread, and the state as it was: threads that
+// After fork() the child has one thread, and the state as it was. Threads that
 // it believes to have are not there, and a mutex that another thread held stays
-// locked for ever. So what a ForkSafeMutex guards is whole and unlocked in the
-// child, because a fork waits for those who hold one; and who has threads or
+// locked for ever. So data that a ForkSafeMutex guards is whole and unlocked in
+// the child, because a fork waits for those who hold one. Who has threads or
 // connections remembers the generation in which it got them:
 //
 //   const uint32_t born = ForkGeneration();

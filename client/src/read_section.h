@@ -24,18 +24,18 @@
 // one counter: slower, as right.
 //
 // Invariants:
-//   1. A record's count is odd exactly while its thread is in a section; only
-//      that thread writes it, and it only grows, but for a signal handler's
-//      section that falls into the entry, after which the same odd value comes
-//      again: then a period may last longer, never shorter.
+//   1. A record's count is odd exactly while its thread is in a section. Only
+//      that thread writes it, and it only grows. But after a signal handler's
+//      section inside of the entry the same odd value comes again: then a
+//      period may last longer, never shorter.
 //   2. A reader that got a pointer that was replaced before the period began
-//      made its count odd before that: with S the order of seq_cst operations
-//      (or membarrier, which puts a full fence into every thread), the reader's
-//      "odd, then load" and the writer's "exchange, then look" cannot both miss
-//      the other.
+//      made its count odd before that. Let S be the order of seq_cst operations
+//      (or membarrier, which puts a full fence into every thread). In S the
+//      reader's "odd, then load" and the writer's "exchange, then look" cannot
+//      both miss the other.
 //   3. So a period that saw each count even once, or changed since it was odd,
-//      has outlived every reader of the replaced pointer; the count's release
-//      and acquire order their reads before what follows the period.
+//      has outlived every reader of the replaced pointer. The count's release
+//      and acquire order their reads before the code after the period.
 //
 // A section may stand inside of another one, and in a signal handler. It must
 // not be handed to another thread.
@@ -63,9 +63,9 @@ struct alignas(64) ReaderRecord {
   std::atomic<bool> taken{false};
 };
 
-// Not initial-exec, which would save a call in a shared library: one such
+// Not initial-exec, which would save a call in a shared library. One such
 // variable asks for all thread-local storage of the library, the decision memo
-// included, in what glibc keeps for libraries that are loaded later, and dlopen
+// included, in glibc's reserve for libraries that are loaded later. dlopen then
 // refuses ("cannot allocate memory in static TLS block").
 extern constinit thread_local ReaderRecord* this_reader;
 
@@ -79,8 +79,8 @@ void LeaveWithoutRecord() noexcept;
 
 }  // namespace internal
 
-// Call before the first section of what is to be read. Registers with the
-// kernel once per process. Cannot fail.
+// Call before the first section of any object. Registers with the kernel once
+// per process. Cannot fail.
 void PrepareReaders();
 
 class ReadSection {
@@ -137,8 +137,8 @@ class GracePeriod {
   GracePeriod(GracePeriod&&) = default;
   GracePeriod& operator=(GracePeriod&&) = default;
 
-  // Returns whether no reader can hold what was replaced before the period
-  // began. Once true, always. Never blocks.
+  // Returns whether no reader can hold a pointer that was replaced before the
+  // period began. Once true, always. Never blocks.
   bool HasPassed();
 
  private:

@@ -9,14 +9,14 @@
 //   1. current_ points to what owner_ owns.
 //   2. A published object is in owner_ or retired_ until it is freed; it goes
 //      from the one to the other only after current_ points elsewhere.
-//   3. What is in retired_ is freed only after its grace period, which began
+//   3. Objects in retired_ are freed only after their grace period, which began
 //      after current_ pointed elsewhere (client/src/read_section.h), or with
 //      the cell.
 //
-// So memory is bounded by what is published during the longest read: a reader
-// that is preempted delays freeing, and the last replaced object may stay until
-// the next Publish or the end of the cell. That was preferred to a Publish that
-// waits for readers.
+// So memory is bounded by the objects published during the longest read. A
+// reader that is preempted delays freeing, and the last replaced object may
+// stay until the next Publish or the end of the cell. That was preferred to a
+// Publish that waits for readers.
 //
 // Thread safety: Read, Get and Publish from any thread. The cell must outlive
 // its readers, as any object.

@@ -1,14 +1,14 @@
 // TableCache: tables fetched once, kept on local disk, so that a client decides
 // while the daemon is down.
 //
-// Layout: <dir>/<digest>.table holds a payload, <dir>/<digest>.info its
-// TableInfo (serialized); <dir>/<SHA-256 of a UUID>.device says which device
-// class a device was served as, because one table serves every device of its
-// class and names only the one that was profiled; <dir>/<digest>.set holds a
-// table set (wavetune/table_set.h); <dir>/<digest>.withdrawn holds why a table
-// is not to be used any more, as a daemon has said. Files are published by
-// rename; a file that does not have its digest is ignored and removed. Many
-// processes may share a cache.
+// Layout, in <dir>: <digest>.table holds a payload, and <digest>.info its
+// TableInfo (serialized). <SHA-256 of a UUID>.device says which device class a
+// device was served as, because one table serves every device of its class and
+// names only the one that was profiled. <digest>.set holds a table set
+// (wavetune/table_set.h). <digest>.withdrawn holds why a table is not to be
+// used any more, as a daemon has said. Files are published by rename; a file
+// that does not have its digest is ignored and removed. Many processes may
+// share a cache.
 //
 // Thread safety: safe; all state is on disk.
 #ifndef WAVETUNE_CLIENT_SRC_TABLE_CACHE_H_
@@ -39,7 +39,7 @@ class TableCache {
  public:
   // An empty `dir` switches the cache off: nothing is found, nothing is kept.
   // So does one that others than root and this process's user can write, as
-  // they would choose what is launched: `problem` says so.
+  // they would choose the launches: `problem` says so.
   explicit TableCache(std::string dir);
 
   // Why the cache is off though a folder was given; OK otherwise.
@@ -63,7 +63,7 @@ class TableCache {
   // (which is removed).
   absl::StatusOr<FetchedTable> Get(const std::string& digest) const;
 
-  // Returns what is cached for a kernel (all kernels if empty), the table
+  // Returns the cached tables of a kernel (all kernels if empty): the one
   // promoted last of each kernel, class and fingerprint, sorted by these.
   std::vector<v1::TableInfo> List(const std::string& kernel) const;
 

@@ -1,9 +1,9 @@
 // TableFinder: where a tuner's first table comes from.
 //
-// By names: the daemon, else the cache, else the table files; by digest: the
-// daemon, the cache, the files, then the other daemons of the job: a digest
-// means the same bytes wherever they come from. A daemon that answers is
-// believed: what it has retired does not come back from the cache.
+// By names it asks the daemon, else the cache, else the table files. By digest
+// it asks the daemon, the cache, the files, then the other daemons of the job:
+// a digest means the same bytes wherever they come from. A daemon that answers
+// is believed: what it has retired does not come back from the cache.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_CLIENT_SRC_TABLE_FINDER_H_
@@ -48,7 +48,7 @@ class TableFinder {
   // Returns a verified table for what Client::GetTuner is asked for; what a
   // daemon sent is cached. Errors: as there, but where a table is missing:
   // NOT_FOUND where a daemon or nobody at all could be asked, UNAVAILABLE where
-  // the daemon could not. What is refused on the way is in the log.
+  // the daemon could not. A table refused on the way is in the log.
   absl::StatusOr<OfferedTable> Find(const std::string& kernel,
                                     const TunerOptions& options) const;
 
@@ -61,7 +61,7 @@ class TableFinder {
   absl::StatusOr<OfferedTable> Fetch(const std::string& kernel,
                                      const TunerOptions& options) const;
 
-  // Notes that a table was shown to compute wrong results: neither the cache
+  // Notes that a table was shown to compute wrong results. Neither the cache
   // nor a table file brings it back, and no other file of the same version and
   // silicon takes its place until the daemon has promoted another. Cannot fail:
   // without a cache it holds for this process, of the kMostWithdrawn that were
@@ -74,7 +74,7 @@ class TableFinder {
                                              const TunerOptions& options) const;
 
   // Returns the kernel's default, as the node's daemon knows it. Errors:
-  // NOT_FOUND for an unknown device or kernel (lists what is known).
+  // NOT_FOUND for an unknown device or kernel (lists the known ones).
   absl::StatusOr<KernelDefaults> FetchDefaults(
       const std::string& kernel, const TunerOptions& options) const;
 
@@ -115,7 +115,7 @@ class TableFinder {
   absl::Status CheckServes(const std::string& kernel,
                            const std::string& digest) const;
   // Errors: FAILED_PRECONDITION for a table from a file where one of the same
-  // kernel, fingerprint and silicon was withdrawn and none came since: a file
+  // kernel, fingerprint and silicon was withdrawn and none came since. A file
   // does not say which of the two is the older one.
   absl::Status CheckNoneWithdrawn(const v1::TableInfo& table) const;
   // Notes that the daemon serves a table.

@@ -2,10 +2,10 @@
 // that waits, and the rules by which the one becomes the other.
 //
 // Knows no gRPC: a client offers tables, the application activates them. The
-// rules: a tuner's tables have one kernel, fingerprint, silicon key and shape;
-// a table of another environment may serve (marked stale) only as long as
-// there is none of the right one. What is refused changes nothing. The table
-// that decides may become stale, or current again: that is an event.
+// rules: a tuner's tables have one kernel, fingerprint, silicon key and shape.
+// A table of another environment may serve (marked stale) only as long as there
+// is none of the right one. A refused table changes nothing. The table that
+// decides may become stale, or current again: that is an event.
 //
 // Thread safety: thread-safe; Resolve is wait-free.
 #ifndef WAVETUNE_CLIENT_SRC_TABLE_SLOT_H_
@@ -59,7 +59,7 @@ struct OfferedTable {
   std::string stale_reason = "";  // What differs; may be empty.
   // That it was measured with; empty where nobody says, as of a table file.
   std::string compiler = "";
-  // Of the device that was profiled; empty where nobody says.
+  // The profiled device's; empty where nobody says.
   std::string device_label = "";
   // Environment that it was found to hold in beside its own; may be empty.
   std::string carried_to = "";
@@ -116,7 +116,7 @@ class TableSlot {
   std::optional<StagedTable> staged() const;
   // Keys of the tables that it takes; empty where any.
   std::string silicon_key() const;
-  // The fingerprint of its tables, or what was asked for.
+  // The fingerprint of its tables, or the requested one.
   std::string fingerprint() const;
 
   // Takes a table that a watch has brought: it takes over, or waits. Of the
@@ -139,10 +139,10 @@ class TableSlot {
   // there). What decides goes on deciding.
   void Withdraw(absl::string_view digest);
 
-  // A table was shown to compute wrong results: forgets it wherever it waits,
-  // and where it decides answers the default from now on; where the application
-  // takes tables over at step boundaries, from the next one. A pinned tuner
-  // keeps it. `why` comes to the log.
+  // A table was shown to compute wrong results. Forgets it wherever it waits,
+  // and where it decides answers the default from now on. Where the application
+  // takes tables over at step boundaries, it does so from the next one. A
+  // pinned tuner keeps it. `why` comes to the log.
   void Revoke(absl::string_view digest, const absl::Status& why);
 
   // As the methods of Tuner.

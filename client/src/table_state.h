@@ -18,7 +18,7 @@ namespace wavetune {
 
 struct TableState {
   std::shared_ptr<const CompiledTable> table;  // nullptr: defaults only.
-  int sub_table = -1;  // Of the tuner's specialisation; >= 0 with a table.
+  int sub_table = -1;  // The tuner's specialisation's; >= 0 with a table.
   bool stale = false;
   std::string stale_reason = "";  // What differs; empty where not stale.
   std::string compiler = "";      // The table's; empty where nobody says.

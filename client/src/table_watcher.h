@@ -72,7 +72,7 @@ class TableWatcher {
   bool stopped();
 
   Options options_;
-  // Of the watcher's thread.
+  // The watcher thread's.
   std::string store_id_;
   uint64_t revision_ = 0;
   std::vector<v1::TableInfo> serving_;  // Between the start and SYNCED.

@@ -1,8 +1,8 @@
 // TunerSlots: the tuners of a client that are in use, and how news of tables
 // comes to them.
 //
-// A notice is only a reason to ask: which of a node's tables is for a tuner's
-// device is the daemon's knowledge, so a tuner's table is fetched by names, and
+// A notice is only a reason to ask: the daemon alone knows which of a node's
+// tables is for a tuner's device. So a tuner's table is fetched by names, and
 // by the notice's digest where these are ambiguous.
 //
 // Thread safety: thread-safe.

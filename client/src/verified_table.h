@@ -1,4 +1,4 @@
-// What is looked at before a fetched table may decide.
+// Checks before a fetched table may decide.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_CLIENT_SRC_VERIFIED_TABLE_H_
@@ -16,7 +16,7 @@ namespace wavetune {
 
 // Returns the table, ready to decide. Errors: DATA_LOSS where the payload does
 // not have the announced digest, or is not of the announced kernel,
-// fingerprint, silicon or environment; as DecodeTable for a payload that is
+// fingerprint, silicon or environment. As DecodeTable for a payload that is
 // malformed or of a future major version.
 absl::StatusOr<std::shared_ptr<const CompiledTable>> Verify(
     const FetchedTable& fetched);

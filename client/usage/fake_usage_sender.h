@@ -1,4 +1,4 @@
-// FakeUsageSender: keeps what is sent, and fails or hangs when told.
+// FakeUsageSender: keeps sent reports, and fails or hangs when told.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_CLIENT_USAGE_FAKE_USAGE_SENDER_H_

@@ -29,10 +29,10 @@ class ReportSchedule {
   // What came of a report. Cannot fail.
   void Sent(double now_s);
   void Failed(double now_s);
-  // Returns whether what was collected is too old; then it counts as dropped,
-  // and collecting starts anew.
+  // Returns whether the collected decisions are too old; then they count as
+  // dropped, and collecting starts anew.
   bool DropNow(double now_s);
-  // Seconds in which what is unsent was collected.
+  // Seconds in which the unsent decisions were collected.
   double CollectedS(double now_s) const { return now_s - collecting_since_s_; }
 
  private:

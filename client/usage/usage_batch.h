@@ -1,4 +1,4 @@
-// UsageBatch: what is reported of use, as plain values.
+// UsageBatch: a report of use, as plain values.
 #ifndef WAVETUNE_CLIENT_USAGE_USAGE_BATCH_H_
 #define WAVETUNE_CLIENT_USAGE_USAGE_BATCH_H_
 
@@ -16,7 +16,7 @@ namespace wavetune {
 struct UsageIdentity {
   std::string kernel;
   std::string device_uuid;     // As the application named it; may be empty.
-  std::string silicon_key;     // Of the table; empty without one.
+  std::string silicon_key;     // The table's; empty without one.
   std::string digest;          // Hex; empty: no table, decisions are defaults.
   std::string specialisation;  // Empty where the kernel has none.
   std::vector<Dimension> dimensions;

@@ -35,12 +35,12 @@ class UsageCollector {
   // dimensions. It records into nothing once the collector is gone.
   std::shared_ptr<UsageRecorder> Recorder(const UsageIdentity& identity);
 
-  // Takes what was recorded from the recorders. Recorders that nobody else
-  // holds any more are let go once what they had is cleared.
+  // Takes the recorders' decisions. Recorders that nobody else holds any more
+  // are let go once what they had is cleared.
   void Drain();
 
-  // Returns what was drained since Clear. Tables without decisions are left
-  // out.
+  // Returns the decisions drained since Clear. Tables without decisions are
+  // left out.
   UsageBatch Collected() const;
 
   void Clear();
@@ -48,9 +48,9 @@ class UsageCollector {
  private:
   struct Recorded {
     explicit Recorded(UsageIdentity i);
-    // Takes what was recorded since the last call.
+    // Takes the decisions since the last call.
     void Drain();
-    // Forgets what was drained; returns whether there is, or may come, more.
+    // Forgets drained ones; returns whether there is, or may come, more.
     bool ClearAndTell();
 
     UsageIdentity identity;

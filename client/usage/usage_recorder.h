@@ -10,8 +10,8 @@
 // counters that it alone writes, and a ring of sampled problems. Threads beyond
 // the slots share one with atomic additions (about 5 ns). Every n-th decision,
 // n random around a stride that Drain adapts to the rate, writes its problem
-// into the ring, with the number of decisions that it stands for: an unbiased
-// sample, whatever the pattern of calls.
+// into the ring. With it goes the number of decisions that it stands for: an
+// unbiased sample, whatever the pattern of calls.
 //
 // Exact: the counters. Lossy: a slot's ring keeps a uniform choice of the
 // problems sampled between two drains (Vitter: Random Sampling with a
@@ -54,7 +54,7 @@ struct UsageCounts {
   friend bool operator==(const UsageCounts&, const UsageCounts&) = default;
 };
 
-// What was recorded since the last drain.
+// The decisions since the last drain.
 struct DrainedUsage {
   struct Sampled {
     std::vector<int64_t> extents;
@@ -101,7 +101,7 @@ class UsageRecorder {
       Keep(number, problem, decision);
   }
 
-  // Replaces `drained` by what was recorded since the last call. Cost: some
+  // Replaces `drained` by the decisions since the last call. Cost: some
   // microseconds; disturbs no recording thread beyond a cache miss.
   void Drain(DrainedUsage* drained);
 
@@ -169,7 +169,7 @@ class UsageRecorder {
   std::vector<std::atomic<int64_t>> words_;
   // Drain's alone.
   std::array<Seen, kThreadSlots> seen_;
-  std::vector<uint32_t> seen_sequences_;  // Of entries_.
+  std::vector<uint32_t> seen_sequences_;  // Those of entries_.
 };
 
 }  // namespace wavetune

@@ -9,7 +9,7 @@
 //
 // Thread safety: thread-safe. Destruction waits at most `farewell_timeout_s`
 // for a report in progress, then cuts it off, and as long for a last one with
-// what is left.
+// the rest.
 #ifndef WAVETUNE_CLIENT_USAGE_USAGE_REPORTER_H_
 #define WAVETUNE_CLIENT_USAGE_USAGE_REPORTER_H_
 
@@ -30,8 +30,8 @@ class UsageReporter {
   struct Options {
     double drain_interval_s = 2;
     double send_interval_s = 30;
-    double timeout_s = 2;              // Of one report.
-    double farewell_timeout_s = 0.25;  // Of the last one.
+    double timeout_s = 2;              // One report's.
+    double farewell_timeout_s = 0.25;  // The last one's.
   };
 
   UsageReporter(std::unique_ptr<UsageSender> sender, const Options& options);

@@ -39,7 +39,7 @@ class Planner {
         state_(specialisation),
         failed_(ByCandidate(failed)),
         pending_(ByCandidate(pending)) {
-    // From here on as if they were measured, but for what they will show.
+    // Treat pending items as measured; their latencies are unknown.
     for (size_t i = 0; i < pending_.size(); ++i) {
       std::vector<Problem>& measured = specialisation.candidates[i].measured;
       measured.insert(measured.end(), pending_[i].begin(), pending_[i].end());

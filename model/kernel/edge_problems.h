@@ -34,12 +34,12 @@ inline constexpr int64_t kMaxEdgeElements = int64_t{1} << 22;
 // If the mapping counts loop iterations singly, the step is unknown. Each
 // parameter that neither `tiles` nor the loop names is tried as the step,
 // largest first, until the problem is not too large; 1 at last.
-// Where an axis or the loop has several dimensions (the pixels of a batch of
-// images, the channels and places of a filter) their product is near the end of
-// a tile. One of them is searched (mapping_structure.h). The others are as in a
-// representative problem, at least 2, and halved while a tile has no room for
-// that: a tile less is a small image, a tile more are several. They are smaller
-// still where the problem would be illegal or too large.
+// Where an axis or the loop has several dimensions (such as the pixels of a
+// batch of images) their product is near the end of a tile. One of them is
+// searched (mapping_structure.h). The others are as in a representative
+// problem, at least 2, and halved while a tile has no room for that. So a tile
+// less is a small image, a tile more are several. They are smaller still where
+// the problem would be illegal or too large.
 // Dimensions' ranges limit extents; a predicate moves them to the next legal
 // one (down from one tile - 1, else up, where there is one). A repeated
 // dimension has several elements, one of them 0 where its range allows it.

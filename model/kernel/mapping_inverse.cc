@@ -229,9 +229,10 @@ class Inverter {
         order.begin());
   }
 
-  // Grids where the loop follows axis number `tied`: that one has about the
-  // wanted loop (several elements of it where it is repeated) and the others
-  // the tiles that are missing; then shorter loops, in case limits demand that.
+  // Grids where the loop follows axis number `tied`. That axis gets about the
+  // wanted loop count (several elements of it where it is repeated); the other
+  // axes make up the remaining tiles. Then shorter loops, in case limits demand
+  // that.
   std::vector<std::vector<int64_t>> GridsWithLoop(std::vector<GridAxis>& axes,
                                                   size_t tied, int64_t wanted) {
     const int64_t of_loop = TilesOfLoop(axes[tied]);

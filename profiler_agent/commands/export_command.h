@@ -16,7 +16,7 @@ struct ExportCommandOptions {
   std::string out_dir;
   std::string architecture;    // "sm_90a"; empty: the table's, in its own form.
   std::string specialisation;  // Empty: all that the table has.
-  std::string cache_dir;       // Of compiled programs.
+  std::string cache_dir;       // For compiled programs.
   std::string python = "python3";  // As BackendOptions has it.
   int threads = 1;                 // That compile.
   bool force = false;              // Replaces an export at `out_dir`.
@@ -28,11 +28,11 @@ struct ExportCommandOptions {
 
 // Compiles every configuration that a decision from the table can answer, the
 // default included, as the CUDA worker does, and writes `out_dir`: a cubin each
-// and launch.json (docs/export.md). Prints what was written. Writes all or
-// nothing. Errors: INVALID_ARGUMENT for a kernel, table or option that is
-// wrong; FAILED_PRECONDITION where they do not fit together; UNAVAILABLE where
-// this build has no CUDA, NVRTC is missing or does not know the architecture;
-// as WriteFolder.
+// and launch.json (docs/export.md). Prints the files. Writes all or nothing.
+// Errors: INVALID_ARGUMENT for a kernel, table or option that is wrong.
+// FAILED_PRECONDITION where they do not fit together. UNAVAILABLE where this
+// build has no CUDA, NVRTC is missing or does not know the architecture. As
+// WriteFolder.
 absl::Status RunExportCommand(const ExportCommandOptions& options,
                               std::ostream& out);
 

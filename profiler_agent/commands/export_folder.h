@@ -15,9 +15,9 @@
 
 namespace wavetune {
 
-// Returns OK where WriteExportFolder can put a folder at `path`: nothing is
-// there, or with `replace` an export, which has a launch.json (what else is
-// there is somebody's work), and the folder around it exists. Errors:
+// Returns OK where WriteExportFolder can put a folder at `path` and the folder
+// around it exists. The place is empty, or with `replace` holds an export,
+// which has a launch.json (another folder is somebody's work). Errors:
 // ALREADY_EXISTS; FAILED_PRECONDITION for what `replace` does not replace;
 // NOT_FOUND.
 absl::Status CheckExportFolder(const std::string& path, bool replace);

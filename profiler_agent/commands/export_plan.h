@@ -23,8 +23,8 @@ absl::StatusOr<int> CapabilityOf(const Table& table);
 // answer, for one specialisation or (empty) all of them; code is still missing,
 // but files are named: "03.cubin", "causal.default.cubin". Errors:
 // INVALID_ARGUMENT where the kernel has no CUDA implementation or the table no
-// such specialisation; FAILED_PRECONDITION where the table is not one of this
-// kernel's manifest, or chooses what that does not allow (CheckChoices).
+// such specialisation. FAILED_PRECONDITION where the table is not one of this
+// kernel's manifest, or chooses a configuration outside of it (CheckChoices).
 absl::StatusOr<LaunchFile> PlanExport(const KernelSpec& spec,
                                       const Table& table,
                                       const std::string& specialisation);

@@ -57,9 +57,9 @@ class CublasLt {
   ~CublasLt();
 
   // Asks for the algorithm of a problem. Errors: INVALID_ARGUMENT where an
-  // argument is not as large as its matrix; UNIMPLEMENTED for another
-  // library, an element type that it does not multiply, or a problem that it
-  // has no algorithm for.
+  // argument is not as large as its matrix. UNIMPLEMENTED for another library,
+  // an element type that it does not multiply, or a problem that it has no
+  // algorithm for.
   absl::StatusOr<CublasLtProduct> Prepare(const KernelSpec& spec,
                                           const VendorBaseline& baseline,
                                           const Problem& problem) const;

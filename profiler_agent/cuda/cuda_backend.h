@@ -1,7 +1,7 @@
 // CudaBackend: NVIDIA GPUs, through NVRTC and the driver API.
 //
 // Driver and compiler are looked for at run time; where either is missing there
-// are no devices, and the note says what is. Limits: one-dimensional launches,
+// are no devices, and the note says which. Limits: one-dimensional launches,
 // one stream, two-dimensional tensor maps.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_BACKEND_H_

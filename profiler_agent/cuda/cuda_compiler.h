@@ -21,7 +21,7 @@ namespace wavetune {
 struct Cubin {
   std::string code;
   std::string entry;
-  std::string key;  // Of the cache entry.
+  std::string key;  // The cache entry's.
   bool from_disk = false;
   // Where Triton made it: how it is launched, and why it is not worth
   // measuring; empty where it is.

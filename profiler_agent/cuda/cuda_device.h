@@ -35,7 +35,7 @@ namespace wavetune {
 class CudaDevice : public Device {
  public:
   // `memory_cap` as for CudaMemoryBudget. Errors: UNAVAILABLE; as CudaStatus
-  // and CudaTimer::Create, a want of memory with what is free.
+  // and CudaTimer::Create, a want of memory with the free bytes.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(
       const CudaDriver& driver, const Nvrtc& nvrtc,
       const CudaDeviceEntry& entry, const std::string& cache_dir,
@@ -87,7 +87,7 @@ class CudaDevice : public Device {
   // Warms up and times; the buffers are reserved.
   absl::StatusOr<LaunchTimes> Time(const LaunchOnBuffers& launch, int warmup,
                                    int launches);
-  // Refuses what is not worth measuring where a table will be asked.
+  // Refuses configurations that are not worth measuring for a table.
   absl::Status CheckFit(const Configuration& configuration);
   // Returns where registers, shared memory and residency are looked at.
   Problem ShownProblem(const Configuration& configuration,
@@ -128,7 +128,7 @@ class CudaDevice : public Device {
   absl::Status Explained(const absl::Status& status) const;
 
   CudaDeviceEntry entry_;
-  // In this order: what is below is gone when the stream and the context go.
+  // In this order: the members below end before the stream and the context.
   CudaContext context_;
   CudaStream stream_;
   CudaSession session_;

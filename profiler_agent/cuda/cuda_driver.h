@@ -73,7 +73,7 @@ struct CudaDriver {
 };
 
 // Loads and initialises the driver, once a process. Errors: NOT_FOUND where
-// there is no driver, or it has no device; UNAVAILABLE where it fails to start;
+// there is no driver, or it has no device. UNAVAILABLE where it fails to start.
 // FAILED_PRECONDITION where it is older than the toolkit of this build (says
 // what to install).
 absl::StatusOr<const CudaDriver*> LoadCudaDriver();

@@ -14,8 +14,8 @@
 
 namespace wavetune {
 
-// Half: what is left is for other workers of this device and for whoever serves
-// on it.
+// Half: the rest is for other workers of this device and for whoever serves on
+// it.
 inline constexpr double kDefaultMemoryCap = 0.5;
 
 // What a session may hold, with what it does.
@@ -60,8 +60,8 @@ class CudaMemory {
 // Returns what the session may allocate now. Errors: as CudaRunStatus.
 absl::StatusOr<size_t> AllocatableNow(const CudaSession& session);
 
-// Returns RESOURCE_EXHAUSTED: what was wanted, what is free and held, and what
-// to do.
+// Returns RESOURCE_EXHAUSTED with the wanted, free and held bytes, and with
+// what to do.
 absl::Status TooLittleMemory(const CudaSession& session, size_t wanted_bytes);
 
 // Errors: RESOURCE_EXHAUSTED, also beyond AllocatableNow; as CudaStatus.

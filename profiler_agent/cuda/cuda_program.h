@@ -2,8 +2,8 @@
 // device and a compile-only one have in common.
 //
 // Two compilers make its code: NVRTC of CUDA sources, Triton of a Python
-// function. Triton's depends on the problem, too (triton_form.h): what is
-// compiled once is named by configuration and form.
+// function. Triton's depends on the problem, too (triton_form.h): a program is
+// named by configuration and form.
 //
 // Thread safety: Load by one thread, the rest is thread-safe.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_PROGRAM_H_

@@ -10,11 +10,11 @@
 namespace wavetune {
 
 // Returns OK for CUDA_SUCCESS. Errors, as Device declares them:
-// FAILED_PRECONDITION cannot be launched or loaded here; RESOURCE_EXHAUSTED out
-// of memory; ABORTED a launch failed while it ran (such a code stays: every
-// later call of the process returns it); UNAVAILABLE device lost; INTERNAL for
-// what only a mistake of ours explains. The message names `what` was done, the
-// code and its name. Cannot fail.
+// FAILED_PRECONDITION cannot be launched or loaded here. RESOURCE_EXHAUSTED out
+// of memory. ABORTED a launch failed while it ran (such a code stays: every
+// later call of the process returns it). UNAVAILABLE device lost. INTERNAL for
+// codes that only a mistake of ours explains. The message names `what` was
+// done, the code and its name. Cannot fail.
 absl::Status CudaStatus(CUresult code, absl::string_view what);
 
 // The same where launches ran meanwhile: codes that mean too many resources

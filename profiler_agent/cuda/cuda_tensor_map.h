@@ -18,9 +18,9 @@ namespace wavetune {
 struct KernelSpec;
 
 // Returns the map but for its address, or nothing where the manifest passes
-// zeros instead. Errors: FAILED_PRECONDITION for what the hardware cannot do
-// (rows that are no multiple of 16 bytes, a box with more than 256 elements a
-// side or wider than the swizzle), with the map's argument.
+// zeros instead. Errors: FAILED_PRECONDITION, with the map's argument, for maps
+// beyond the hardware. Their rows are no multiple of 16 bytes, or a box has
+// more than 256 elements a side or is wider than the swizzle.
 absl::StatusOr<std::optional<TensorMapPlan>> TensorMapPlanOf(
     const KernelSpec& spec, const TensorMap& map,
     const Configuration& configuration, const Problem& problem);

@@ -4,7 +4,7 @@
 // go, with an event after each group of launches. Why hold: where the host
 // stalls between two events (a lazy load, a busy core), the time between them
 // is the stall's. Why groups: an event keeps a launch from starting while the
-// one before it ends, which a graph of kernels does not, so a short launch
+// one before it ends, which a graph of kernels does not. So a short launch
 // would be measured as a longer one (docs/decisions/0025).
 //
 // Thread safety: one thread.

@@ -4,8 +4,8 @@
 //   fake.AddKernel("copy", [](const FakeLaunch& launch) { ...; });
 //   CudaDevice::Open(fake.driver(), ...);
 //
-// Behaves: memory is host memory, work runs when it is enqueued, a launch takes
-// 10 us of the device's clock, and a launch that fails makes every later call
+// Behaves: memory is host memory, work runs when it is enqueued, and a launch
+// takes 10 us of the device's clock. A launch that fails makes every later call
 // fail, as a real one does. Machine code is not looked at but for its entry.
 //
 // Thread safety: one thread. The functions have no object to belong to: they

@@ -71,10 +71,10 @@ class NvmlDevice {
 
   // Enforced limit of the board, rounded to whole watts.
   std::optional<int32_t> PowerLimitW() const;
-  // Of the board, now; bits as in model/kernel/throttling.h.
+  // The board's now; bits as in model/kernel/throttling.h.
   std::optional<uint32_t> ThrottleReasons() const;
   std::optional<int32_t> SmClockMhz() const;
-  // Of the board's chip, in degrees Celsius.
+  // The chip's, in degrees Celsius.
   std::optional<int32_t> TemperatureC() const;
   std::optional<NvmlMemory> Memory() const;
   // Percent of the last sampling period (up to a second) with a kernel running.
@@ -94,7 +94,7 @@ class NvmlDevice {
   NvmlHandle board_;
 };
 
-// What NVML knows of a GPU that goes into its keys. What is absent is never
+// What NVML knows of a GPU that goes into its keys. An absent field is never
 // said of it.
 struct NvmlFacts {
   std::optional<NvmlDevice> device;

@@ -79,7 +79,7 @@ class Nvrtc {
 };
 
 // Returns the lines of a compiler's log that say why it failed: each error with
-// its excerpt, without warnings and what was included from where; the whole log
+// its excerpt, without warnings and chains of includes. It is the whole log
 // where no line says "error". At most about 4000 bytes. Pure; exposed for
 // tests.
 std::string UsefulLines(absl::string_view log);

@@ -1,8 +1,8 @@
 // Other processes: who computes on a GPU beside our own workers.
 //
 // NVML names processes by their ids as the host counts them. In a container
-// those ids mean nothing, or the list is empty: then it is unknown, and what is
-// left to go by is utilisation.
+// those ids mean nothing, or the list is empty: then it is unknown, and only
+// utilisation is left to go by.
 //
 // Thread safety: pure function; ReadProcesses reads /proc.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_OTHER_PROCESSES_H_

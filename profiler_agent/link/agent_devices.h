@@ -29,8 +29,8 @@ struct AgentDevicesOptions {
   std::chrono::milliseconds measure_timeout{60'000};
 };
 
-// Returns how many workers each of `devices` devices may have: a core each, as
-// a compile keeps one busy, and 256 MiB of what is free; 1 to 16.
+// Returns how many workers each of `devices` devices may have, 1 to 16: a core
+// each, as a compile keeps one busy, and 256 MiB of free memory.
 int WorkersThatFit(const HostResources& host, int devices);
 
 // Returns `wanted`, or for 0 how many workers each of `devices` devices may

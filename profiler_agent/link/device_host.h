@@ -141,7 +141,7 @@ class DeviceHost {
   Device* const measuring_;
   std::vector<Device*> preparing_;  // measuring_ where there is no other.
   std::jthread warm_up_;            // Uses measuring_ while it is joinable.
-  PowerCapHistory history_;         // Of batches, which run on thread_.
+  PowerCapHistory history_;         // Those of batches, which run on thread_.
   std::function<absl::Status()> probe_;
   std::chrono::milliseconds probe_interval_;
   std::function<absl::StatusOr<DeviceState>()> read_telemetry_;
@@ -150,7 +150,7 @@ class DeviceHost {
   std::chrono::milliseconds quiet_period_;
   std::chrono::milliseconds quiet_look_interval_;
   ReportSink report_;
-  PrepareWidth width_;  // Of batches, as history_.
+  PrepareWidth width_;  // Batches', as history_.
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Job> waiting_;
@@ -159,13 +159,13 @@ class DeviceHost {
   int64_t batches_ = 0;
   bool workers_run_ = false;  // As far as we know.
   bool let_go_ = false;       // Asked for, and not done.
-  std::string problem_;       // Of batches; probes clear it.
-  // Of looks, which clear it; where only these tell, there is nothing to probe.
+  std::string problem_;       // That of batches; probes clear it.
+  // Looks' problem, which they clear; alone it needs no probe.
   std::string seen_problem_;
-  std::string look_failure_;  // Of the last look, as it was said.
+  std::string look_failure_;  // The last look's, as it was logged.
   DeviceFacts facts_;
   bool launching_ = false;
-  // Of our last launch, and of the last look without any; none yet.
+  // When our last launch was, and the last look without any.
   std::optional<Clock::Duration> launched_at_;
   std::optional<Clock::Duration> quiet_look_at_;
   bool others_hidden_ = false;  // Only utilisation tells of them.

@@ -2,10 +2,10 @@
 // be others.
 //
 // Why files and not the drivers: asking takes a process that loads them and
-// opens the hardware; files tell for a fraction of a millisecond, and an
-// upgrade cannot but change them: the version of the kernel's module, the
-// libraries that CUDA and NVML are loaded from, OpenCL's list of vendors and
-// what that names. GPUs that come after their driver are seen by their names.
+// opens the hardware. Files tell for a fraction of a millisecond, and an
+// upgrade cannot but change them. They are the version of the kernel's module,
+// the libraries that CUDA and NVML are loaded from, OpenCL's list of vendors
+// and its files. GPUs that come after their driver are seen by their names.
 //
 // Thread safety: pure functions, but for what they read.
 #ifndef WAVETUNE_PROFILER_AGENT_LINK_DRIVER_MARK_H_
@@ -23,7 +23,7 @@ struct DriverPlaces {
   std::vector<std::string> library_folders;
   // OpenCL's list of vendors: files *.icd.
   std::string opencl_vendors = "/etc/OpenCL/vendors";
-  // Others that decide, as what is injected (injected_facts.h).
+  // Others that decide, as the injected one (injected_facts.h).
   std::vector<std::string> files;
 
   // Those of this process: the usual folders, LD_LIBRARY_PATH and the ones that

@@ -8,7 +8,7 @@
 //     if (!change.empty()) ...  // List the devices, attach again.
 //   }
 //
-// Listing devices costs a process that loads the drivers, so it happens only
+// Listing devices costs a process that loads the drivers. So it happens only
 // where their mark has changed (driver_mark.h), a device is lost or an error
 // cut the last list short, and ever more seldom while that shows nothing. In
 // the middle of an upgrade there are no devices, or fewer: those that are
@@ -55,8 +55,8 @@ class DriverWatch {
   DriverWatch(DriverWatchOptions options, DeviceList listed, std::string mark,
               const Clock& clock);
 
-  // Returns what has changed ("GPU-1 has driver 590.12, it had 580.1"), or an
-  // empty string. Blocks while devices are listed. Cannot fail.
+  // Returns the change ("GPU-1 has driver 590.12, it had 580.1"), or an empty
+  // string. Blocks while devices are listed. Cannot fail.
   std::string Look();
 
  private:

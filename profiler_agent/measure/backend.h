@@ -72,10 +72,10 @@ struct LaunchTimes {
   bool disturbed() const { return throttled || host_stalled; }
 };
 
-// Calls FACT with the name of each thing that a device says of its launches and
-// that a sample has under that name, and with what it is of two bursts
-// (backend.cc). wavetune.v1.WorkerTimes has fields of these names; whoever adds
-// bursts up, passes them on or makes a sample of them goes through this list.
+// X-macro over launch facts that samples carry. The second argument names how
+// two bursts combine (backend.cc). wavetune.v1.WorkerTimes has fields of these
+// names; whoever adds bursts up, passes them on or makes a sample of them goes
+// through this list.
 #define WAVETUNE_LAUNCH_FACTS(FACT) \
   FACT(throttled, OfEither)         \
   FACT(throttle_reasons, OfEither)  \
@@ -100,10 +100,10 @@ class Device {
   // and nothing may be written or read outside of an argument.
   //
   // Errors: INVALID_ARGUMENT where it does not compile (with the compiler's
-  //         log); FAILED_PRECONDITION where it cannot be launched here
-  //         (resources); DATA_LOSS for wrong results; ABORTED where a launch
-  //         failed while it ran; UNAVAILABLE where the device was lost;
-  //         RESOURCE_EXHAUSTED where something ran out; UNIMPLEMENTED where no
+  //         log). FAILED_PRECONDITION where it cannot be launched here
+  //         (resources). DATA_LOSS for wrong results. ABORTED where a launch
+  //         failed while it ran. UNAVAILABLE where the device was lost.
+  //         RESOURCE_EXHAUSTED where something ran out. UNIMPLEMENTED where no
   //         candidate can be checked (the reference is missing or broken, no
   //         problem was given).
   virtual absl::StatusOr<Candidate> Prepare(
@@ -118,7 +118,7 @@ class Device {
       int launches) = 0;
 
   // Does the same with a vendor library that the manifest names as a vendor
-  // baseline, on the buffers that Measure uses; compares its result with the
+  // baseline, on the buffers that Measure uses. It compares its result with the
   // reference first, once a kernel. Errors: as Measure; INVALID_ARGUMENT where
   // the manifest names no such vendor baseline; UNIMPLEMENTED where the library
   // is not there (says what to install).

@@ -2,9 +2,9 @@
 // begins, and when it must be written again.
 //
 // Random values are written once and serve every problem, as writing them takes
-// longer than launches; what kernels write into is filled again each time, and
-// workspaces that are zeroed once are zeroed. How bytes come into the memory is
-// the backend's.
+// longer than launches. Buffers that kernels write into are filled again each
+// time, and workspaces that are zeroed once are zeroed. How bytes come into the
+// memory is the backend's.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_BUFFER_FILL_H_
@@ -37,9 +37,9 @@ class BufferFill {
   // The memory is another one: what it holds is unknown.
   void Forget() { filled_ = false; }
 
-  // Brings slices of `bytes` in a memory of `size` to what a measurement begins
-  // with: values within `below` where there is one (BelowOf), zeros, or what is
-  // there. Calls one of the two at most. Errors: theirs; Forget then.
+  // Brings slices of `bytes` in a memory of `size` to a measurement's first
+  // content: values within `below` where there is one (BelowOf), zeros, or the
+  // present bytes. Calls one of the two at most. Errors: theirs; Forget then.
   absl::Status Fill(size_t bytes, size_t size, std::optional<int64_t> below,
                     WriteZeros write_zeros, WriteValues write_values);
 
@@ -48,7 +48,7 @@ class BufferFill {
   const uint64_t seed_;
   bool filled_ = false;  // All of it, with values below `below_`.
   std::optional<int64_t> below_;
-  std::string pattern_;  // Of all of it; kept where it is filled again.
+  std::string pattern_;  // The whole's; kept where it is filled again.
 };
 
 }  // namespace wavetune

@@ -78,17 +78,18 @@ std::optional<int64_t> BlockOf(const Argument& argument,
 // the repeated dimension's elements, or blocks of them.
 bool FollowsElements(const KernelSpec& spec, const Argument& argument);
 
-// Returns values with which to fill a memory of `bytes` over and over: as many,
-// or a prime number of elements below 2^22, so that no two rows of a matrix are
-// equal. `below` is the argument's BelowOf.
+// Returns values with which to fill a memory of `bytes` over and over. They are
+// as many, or a prime number of elements below 2^22, so that no two rows of a
+// matrix are equal. `below` is the argument's BelowOf.
 std::string ValuePattern(const Argument& argument, std::optional<int64_t> below,
                          size_t bytes, uint64_t seed);
 
 // Returns the content of an argument that holds values before a launch: random
 // ones, within its bound where it declares one. An integer input that is named
 // as the kernel's repeated dimension holds that dimension's elements (tokens
-// per expert), as the kernel cannot know them otherwise; one that describes
-// blocks of them what kernel.proto says. `scale` is RandomValues'.
+// per expert), as the kernel cannot know them otherwise. One that describes
+// blocks of them holds the values that kernel.proto names. `scale` is
+// RandomValues'.
 std::string InputValues(const KernelSpec& spec, const Argument& argument,
                         const Problem& problem,
                         const Configuration& configuration, size_t elements,

@@ -23,9 +23,9 @@ bool IsDeviceLost(const absl::Status& status);
 // ends and nobody is excluded.
 bool IsReferenceBroken(const absl::Status& status);
 
-// Returns whether the same request may well succeed alone: something ran out
-// beside other workers, the worker crashed (which it may have done for want of
-// memory), or the error says nothing about the candidate.
+// Returns whether the same request may well succeed alone. So it may if
+// something ran out beside other workers, the worker crashed (perhaps for want
+// of memory), or the error says nothing about the candidate.
 bool MayPass(const absl::Status& status);
 
 // Marks an error that came before the candidate was tried: no worker could be

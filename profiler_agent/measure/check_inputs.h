@@ -26,15 +26,15 @@ inline constexpr double kLargeScale = 128;
 enum class CheckData : uint8_t {
   // As InputValues.
   kRandom,
-  // The same, but floats whose manifest does not say what they hold are
-  // kLargeScale times as large: exponentials, squares and differences of what
-  // is large overflow, or lose their digits, where a kernel lets them.
+  // The same, but floats without a declared content are kLargeScale times as
+  // large. Exponentials, squares and differences of large values overflow, or
+  // lose their digits, where a kernel lets them.
   kLarge,
   // Multiples of 1/8 in [-1, 1] without 0. Along the loop's dimension the
   // second half mirrors the first; in the first input that has this dimension
   // it also has the other sign. So each half of a sum of products is large, and
   // both together leave only the middle of the loop. All products and sums of
-  // two such inputs are exact in fp32 and tf32, in any order: a kernel with
+  // two such inputs are exact in fp32 and tf32, in any order. So a kernel with
   // sums in fp32 has no error, and one that rounds or loses a part of a split
   // sum is off by more than the result.
   kCancelling,
@@ -47,7 +47,7 @@ bool HasDataOf(const KernelSpec& spec, CheckData data);
 // Returns the content of argument number `argument`, which holds values before
 // a launch, of `elements` elements. Integers, and floats whose manifest says
 // what they hold, are as InputValues. A buffer is taken for row-major in the
-// order in which its manifest multiplies dimensions; where the loop's dimension
+// order in which its manifest multiplies dimensions. Where the loop's dimension
 // is no such factor of any input, the whole of the first one is mirrored. Equal
 // seeds give equal bytes on every machine.
 std::string CheckInput(const KernelSpec& spec, size_t argument,

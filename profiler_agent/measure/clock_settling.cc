@@ -31,8 +31,8 @@ namespace {
 constexpr double kLeastBurstUs = 100;
 // How long the mean clock remembers.
 constexpr double kMemoryUs = 30e3;
-// So far above its level's clock a burst does not count: what of it does not go
-// with the clock would err by that part of it.
+// Bursts more than 20 % above the level's clock do not count, because
+// memory-bound time does not scale with the clock.
 constexpr double kFarAbove = 1.2;
 
 bool HasBrokenTime(const LaunchTimes& times) {

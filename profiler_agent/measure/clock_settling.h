@@ -1,9 +1,9 @@
 // Load levels: makes bursts of one load comparable though the clocks move.
 //
 // Why: an accelerator at its power limit lowers its clocks, but only after its
-// load went on for about a tenth of a second, and keeps them low for a while
-// after that. In a mixed batch a small problem seems too slow just after a
-// large one, and large ones seem too fast at first (docs/decisions/0012). So
+// load went on for about a tenth of a second. Then it keeps them low for a
+// while. In a mixed batch a small problem seems too slow just after a large
+// one, and large ones seem too fast at first (docs/decisions/0012). So
 // problems are measured by level (LoadLevel, model/kernel/load_level.h),
 // lightest first:
 // - An unknown level is tried with the default configuration until the clock
@@ -30,7 +30,7 @@ namespace wavetune {
 // from batch to batch; a new worker learns it in a few seconds.
 class PowerCapHistory {
  public:
-  // What is known of a LoadLevel.
+  // One LoadLevel's clock.
   struct Level {
     double clock_mhz = 0;  // The default configuration settled to it.
     bool capped = false;   // It runs into the limit.
@@ -39,7 +39,7 @@ class PowerCapHistory {
   // One kernel's levels.
   using Levels = std::map<int, Level>;
 
-  // Returns what is known of a kernel; stays valid. `fingerprint` as in
+  // Returns a kernel's levels; stays valid. `fingerprint` as in
   // LoadedKernel.
   Levels& Of(const std::string& fingerprint) { return kernels_[fingerprint]; }
 
@@ -113,10 +113,10 @@ class ClockSettling {
   PowerCapHistory::Levels& levels_;
   int level_ = 0;
   State state_ = State::kLight;
-  double clock_mhz_ = 0;   // Of the level; 0 if unknown.
+  double clock_mhz_ = 0;   // The level's; 0 if unknown.
   double tried_us_ = 0;    // Device time.
   double recent_mhz_ = 0;  // Mean clock of the try, of which the past fades.
-  double low_us_ = 0;      // Of the last bursts, all at low clocks.
+  double low_us_ = 0;      // The last bursts', all at low clocks.
   double heat_left_us_ = kHeat;
 };
 

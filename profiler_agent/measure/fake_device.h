@@ -77,8 +77,8 @@ class FakeDevice : public Device {
   void WarmUp(Use use) override { script_->on_warm_up(use); }
   void Release() override { ++releases_; }
 
-  int releases() const { return releases_; }  // Of any thread.
-  // What was asked of the device, in order.
+  int releases() const { return releases_; }  // By any thread.
+  // The device's calls, in order.
   const std::vector<LoadedKernel>& loaded() const { return loaded_; }
   const std::vector<Configuration>& prepared() const { return prepared_; }
   const std::vector<Configuration>& measured() const { return measured_; }

@@ -2,8 +2,8 @@
 //
 // The estimate is the lower quartile of the launch times: the median of the
 // fastest half. Device time is disturbed in one direction only (preemption, a
-// lazy compile, another tenant's traffic make a launch slower, never faster),
-// so a low quantile stands still until three launches in four are disturbed.
+// lazy compile, another tenant's traffic make a launch slower, never faster).
+// So a low quantile stands still until three launches in four are disturbed.
 // What lost, on synthetic noise like that of a busy two-core machine
 // (latency_estimate_test.cc):
 // - the mean: one launch at 6x moves it by a quarter with 20 launches;
@@ -22,7 +22,7 @@ namespace wavetune {
 struct LatencyEstimate {
   double latency_us = 0;           // Lower quartile.
   double min_us = 0;               // Fastest launch.
-  double relative_half_width = 0;  // Of the 90 % interval, over latency_us.
+  double relative_half_width = 0;  // The 90 % interval's, over latency_us.
   double relative_spread = 0;      // (Q3 - Q1) / median.
   double worst_ratio = 1;          // Slowest launch / median.
 };
@@ -36,10 +36,11 @@ double Quantile(absl::Span<const double> sorted, double q);
 // Shapes: `launch_us` has at least one element, each finite and > 0; any order.
 // Errors: cannot fail.
 // Cost:   O(n log n).
-// Source: the interval is the distribution-free one for a quantile, between the
-//         order statistics at n q +- 1.645 sqrt(n q (1 - q)) (David & Nagaraja,
-//         Order Statistics, section 7.1). Deviation: ranks are interpolated and
-//         clamped to the sample, so that few launches give a width at all.
+// Source: the interval is the distribution-free one for a quantile (David &
+//         Nagaraja, Order Statistics, section 7.1). It lies between the order
+//         statistics at n q +- 1.645 sqrt(n q (1 - q)). Deviation: ranks are
+//         interpolated and clamped to the sample, so that few launches give a
+//         width at all.
 LatencyEstimate EstimateLatency(absl::Span<const double> launch_us);
 
 }  // namespace wavetune

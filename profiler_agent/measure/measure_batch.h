@@ -50,7 +50,7 @@ using OutcomeCallback = std::function<void(const MeasureOutcome&)>;
 //
 // An accelerator takes the problems level by level (LoadLevel), and bursts
 // at clocks that are not those of their level do not count
-// (clock_settling.h); `history` is what is known of this device from earlier
+// (clock_settling.h). `history` holds this device's levels from earlier
 // batches.
 absl::Status RunMeasureBatch(Device& device, const MeasureBatch& batch,
                              PowerCapHistory& history,

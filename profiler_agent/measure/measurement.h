@@ -44,7 +44,7 @@ class Measurement {
   const Problem& problem() const { return problem_; }
 
   bool done() const { return done_; }
-  // What was measured so far; meaningless before the first Add.
+  // Returns the bursts so far; meaningless before the first Add.
   const MeasurementProgress& progress() const { return progress_; }
 
   // Returns the next burst. Every burst warms up again: others may have run in
@@ -77,7 +77,7 @@ class Measurement {
  private:
   // Launches with what the device said meanwhile.
   struct Launches {
-    LaunchTimes times;          // Of all bursts, as of one.
+    LaunchTimes times;          // All bursts', as one's.
     double device_time_us = 0;  // By burst: these may time unequally many.
 
     void Add(const LaunchTimes& burst, double burst_device_time_us);

@@ -4,18 +4,19 @@
 // There are two rules:
 // - The norm: ||out - reference||_2 <= tolerance ||reference||_2.
 // - Each element: |out - reference| <= 8 tolerance * size. The size of an
-//   element is the larger of its own value and the outputs' root mean square;
-//   it grows where the terms of its sum are larger than those of others.
+//   element is the larger of its own value and the outputs' root mean square.
+//   It grows where the terms of its sum are larger than those of others.
 //
 // Why the second rule: among 10^6 elements one may be off by twice the root
 // mean square before the norm of a bf16 kernel (2e-3) shows it. Why 8: errors
 // that a norm within the tolerance allows are alike in size, so that 8 times
 // the tolerance is eight standard deviations or more.
 //
-// Both rules allow, beside the tolerance, errors that no kernel can avoid: one
-// step of the output's type, as two sums may round apart, and what sums in fp32
-// lose, which is proportional to the sum of the magnitudes of the terms. Small
-// problems need that, as a single output may be small by chance.
+// Both rules allow, beside the tolerance, errors that no kernel can avoid. One
+// is a step of the output's type, as two sums may round apart. The other is the
+// loss of sums in fp32, which is proportional to the sum of the magnitudes of
+// the terms. Small problems need that, as a single output may be small by
+// chance.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_OUTPUT_COMPARISON_H_
@@ -52,8 +53,8 @@ struct ComparisonRule {
   double sum_error = 0;
   // No element's terms sum up to more.
   double most_magnitude = 0;
-  // What integers held before, where the launch adds to them: their size is
-  // what was added. Empty: nothing.
+  // The integers' values before, where the launch adds to them: their size is
+  // the sum added. Empty: nothing.
   absl::string_view before = {};
 };
 
@@ -65,15 +66,15 @@ ExpectedOutput ExpectedFrom(ElementType type, std::string content,
                             const ComparisonRule& rule);
 
 // Returns the expected output where the reference is no sum, or its terms'
-// sizes say little: beside the tolerance an element may be off by 8 times what
-// it, or the root mean square of all, moved when the inputs were moved a
+// sizes say little. Beside the tolerance an element may be off by 8 times its
+// move, or the root mean square of all moves, when the inputs were moved a
 // little. `nudged` are the reference's results for these, `before` as in
 // ComparisonRule. All are finite, sizes equal.
 ExpectedOutput ExpectedNear(ElementType type, std::string content,
                             absl::string_view nudged, double relative_tolerance,
                             absl::string_view before = {});
 
-// Compares an output with what is expected; equal sizes. Errors: DATA_LOSS
+// Compares an output with the expected one; equal sizes. Errors: DATA_LOSS
 // naming the output, where it is first wrong, how many elements are, and both
 // values there.
 absl::Status CompareOutput(const KernelSpec& spec, const Argument& argument,

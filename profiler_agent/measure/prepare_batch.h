@@ -25,9 +25,9 @@
 
 namespace wavetune {
 
-// How many workers of a device prepare at once, from batch to batch: half as
-// many each time that something ran out beside others, one more after a batch
-// in which nothing did.
+// How many workers of a device prepare at once, from batch to batch. It halves
+// each time that something ran out beside others, and grows by one after a
+// batch in which nothing did.
 class PrepareWidth {
  public:
   explicit PrepareWidth(size_t most) : most_(most), now_(most) {}
@@ -80,10 +80,10 @@ inline constexpr int kMostStarting = 4;
 // time, and those do not for which nothing is left by then.
 //
 // A configuration that ran out of something, crashed or failed by an internal
-// error is tried again at the end, alone: in a fresh process, after those of
-// the other devices ended. If it fails once more it is excluded, unless
-// something ran out again: that is the environment's fault. After three of
-// these in a row the rest is not tried. From the first such failure on fewer
+// error is tried again at the end, alone. It runs in a fresh process, after
+// those of the other devices ended. If it fails once more it is excluded,
+// unless something ran out again: that is the environment's fault. After three
+// of these in a row the rest is not tried. From the first such failure on fewer
 // devices are used at once. A configuration with which a device was lost is
 // tried again after the others, and excluded when that happens once more while
 // the device otherwise works.

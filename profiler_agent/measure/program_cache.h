@@ -7,7 +7,7 @@
 //
 // A key names all that a binary depends on, so an entry is never stale. An
 // entry is written beside and published by rename, so a reader never sees half
-// of one; its own checksum is verified on reading, and a damaged entry is
+// of one. Its own checksum is verified on reading, and a damaged entry is
 // removed and counts as a miss. Several processes may share a folder.
 //
 // Thread safety: thread-safe; holds nothing but the path.

@@ -19,11 +19,11 @@
 
 namespace wavetune {
 
-// What was used later than so long ago stays: longer than a job.
+// Programs used later than so long ago stay: longer than a job.
 inline constexpr int64_t kProgramInUseUs = int64_t{6} * 3600 * 1'000'000;
 
 struct TrimmedPrograms {
-  int64_t bytes = 0;  // Of all entries, before.
+  int64_t bytes = 0;  // All entries', before.
   int64_t removed_bytes = 0;
   int64_t removed = 0;  // Entries.
 };

@@ -116,12 +116,12 @@ class ResultChecker {
   void Forget();
 
   // Launches the candidate on poisoned outputs, and on in-out buffers and
-  // workspaces as they begin, and judges each launch: three times on random
-  // inputs (the second with another poison in integer outputs) and, where
-  // outputs have up to 2^20 elements, the third of them on large inputs, and
-  // once more on cancelling ones.
-  // Errors: DATA_LOSS naming the argument and where it is wrong; those of the
-  // candidate's launch; those of the reference's launch, as BrokenReference.
+  // workspaces as they begin, and judges each launch. Three run on random
+  // inputs (the second with another poison in integer outputs). Where outputs
+  // have up to 2^20 elements, the third of them is on large inputs, and a
+  // fourth on cancelling ones. Errors: DATA_LOSS naming the argument and where
+  // it is wrong; those of the candidate's launch; those of the reference's
+  // launch, as BrokenReference.
   absl::Status Check(const CheckTask& task);
 
   // Runs the reference on all inputs on which Check runs it, and keeps its
@@ -135,8 +135,8 @@ class ResultChecker {
 
  private:
   struct Entry;
-  // Returns what `attempt` does, and once more without what is kept where
-  // something ran out.
+  // Returns the result of `attempt`; where something ran out, that of another
+  // one without the kept memory.
   template <typename Attempt>
   absl::Status WithRoom(const Attempt& attempt);
   // Problem, sizes of arguments, tolerance, kind of data.

@@ -3,7 +3,7 @@
 //
 // Serving reads weights cold, so a cold operand gets another slice of a larger
 // allocation for each launch. How cold a slice is depends on its size alone,
-// never on what was measured before.
+// never on earlier measurements.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_SLICE_ROTATION_H_
@@ -26,9 +26,9 @@ class SliceRotation {
   explicit SliceRotation(size_t cold_bytes) : cold_bytes_(cold_bytes) {}
 
   // Returns how large an allocation of at most `max_bytes` should be for slices
-  // of `bytes`: powers of two, so that growing problems do not fill it again
-  // and again, and the rotation; less where that is too much; 0 where
-  // not one slice fits. Keeps nothing.
+  // of `bytes`. That is a power of two, so that growing problems do not fill it
+  // again and again, and the rotation. It is less where that is too much, and 0
+  // where not one slice fits. Keeps nothing.
   size_t WantedBytes(size_t bytes, size_t max_bytes) const;
 
   // Return whether an allocation of `size` has room for a slice of `bytes` and
@@ -49,7 +49,7 @@ class SliceRotation {
 
 // Returns how many bytes to rotate over for a last-level cache of `cache_bytes`
 // bytes; 0 (unknown) counts as 64 MiB, larger than those of most devices. On an
-// accelerator four times the cache, as caches are not perfectly LRU; on a CPU
+// accelerator four times the cache, as caches are not perfectly LRU. On a CPU
 // twice the cache, or, where that is too much, a part of it that is more than
 // the cores' own caches. Cannot fail.
 size_t ColdBytes(size_t cache_bytes, bool is_cpu);

@@ -1,7 +1,7 @@
 // Which files a source in C, OpenCL C or CUDA C++ includes.
 //
-// Why: what is compiled must be what the kernel's fingerprint covers, and a
-// compiler reads any file that its user may.
+// Why: a compiler reads any file that its user may, and all that it reads must
+// be covered by the kernel's fingerprint.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_SOURCE_INCLUDES_H_

@@ -1,8 +1,8 @@
 // StoppingRule: when a measurement is good enough. Pure arithmetic.
 //
-// Why a rule and not a fixed number of launches: a short launch on a quiet GPU
-// is known well after five launches, a launch on a busy CPU needs more, and a
-// one-second launch cannot be afforded twenty times (docs/decisions/0025).
+// Why a rule and not a fixed number of launches: five launches are enough for a
+// short launch on a quiet GPU, and a busy CPU needs more. A one-second launch
+// cannot be afforded twenty times (docs/decisions/0025).
 //
 // Thread safety: plain values, pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_STOPPING_RULE_H_
@@ -26,7 +26,7 @@ struct StoppingRule {
   StoppingRule WithDefaults() const;
 };
 
-// What was measured so far.
+// The launches so far.
 struct MeasurementProgress {
   int launches = 0;  // Timings.
   int launches_per_timing = 1;
@@ -57,15 +57,15 @@ enum class StopReason {
 // profile. `rule` has its defaults filled in. Cannot fail.
 StopReason Judge(const StoppingRule& rule, const MeasurementProgress& progress);
 
-// Returns how many launches the next burst takes, >= 1: min_launches first,
-// then as many as there were so far (the interval shrinks with the square root,
-// so smaller steps rarely change the verdict), within both limits.
+// Returns how many launches the next burst takes, >= 1 and within both limits.
+// That is min_launches first, then as many as there were so far (the interval
+// shrinks with the square root, so smaller steps rarely change the verdict).
 int NextBurstLaunches(const StoppingRule& rule,
                       const MeasurementProgress& progress);
 
 // Returns whether the launches look disturbed, so that a narrow interval is not
-// trusted before a later burst agrees: the quartiles lie far apart, or a launch
-// took much longer than the median.
+// trusted before a later burst agrees. Then the quartiles lie far apart, or a
+// launch took much longer than the median.
 bool LooksDisturbed(const LatencyEstimate& estimate);
 
 }  // namespace wavetune

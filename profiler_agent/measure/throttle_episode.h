@@ -2,7 +2,7 @@
 //
 // A board with bad cooling goes in and out of throttling many times a second.
 // One line says that it began, one each ten minutes that it lasts, and one sums
-// it up: how many bursts, for how long, why, and how low the clock was.
+// it up: the bursts, the time, the reasons, and the lowest clock.
 //
 //   std::string line = episode.After(times, clock.SteadyNow());
 //   if (!line.empty()) Log(LogLevel::kWarning, "device", line);
@@ -49,14 +49,14 @@ class ThrottleEpisode {
   std::string Why() const;
 
   const std::string uuid_;
-  // Of the episode; none lasts where `throttled_` is 0.
+  // The episode's; none lasts where `throttled_` is 0.
   int64_t throttled_ = 0;
   int64_t bursts_ = 0;  // Up to the last throttled one.
   int64_t bursts_since_ = 0;
   uint32_t reasons_ = 0;
   int32_t lowest_mhz_ = 0;  // 0: not known.
   Clock::Duration begin_{};
-  Clock::Duration last_{};  // Of the last throttled burst.
+  Clock::Duration last_{};  // The last throttled burst's.
   Clock::Duration said_{};
 };
 

@@ -8,10 +8,10 @@
 
 namespace wavetune {
 
-// Returns a kernel with dimensions n and k (1 to 4096), parameters BLOCK_N
-// {16, 64}, BLOCK_K {8, 32} and MODE {0, 1, 2, 3}, specialisations "plain" and
-// "causal", implemented for `backend`. Its predicate: n is a multiple of MODE
-// plus 1.
+// Returns a kernel implemented for `backend`. It has dimensions n and k (1 to
+// 4096), parameters BLOCK_N {16, 64}, BLOCK_K {8, 32} and MODE {0, 1, 2, 3},
+// and specialisations "plain" and "causal". Its predicate: n is a multiple of
+// MODE plus 1.
 LoadedKernel TinyKernel(const std::string& backend);
 
 }  // namespace wavetune

@@ -20,8 +20,8 @@ class GuardPageMemory : public CheckMemory {
  public:
   enum class Side : uint8_t {
     // The page begins where the argument ends, so that it lies at an address
-    // that is aligned to its elements alone, unless its manifest asks for more
-    // (Argument::aligned): poison is between them then.
+    // that is aligned to its elements alone. Where its manifest asks for more
+    // (Argument::aligned) poison is between them.
     kEnd,
     kBegin,
   };

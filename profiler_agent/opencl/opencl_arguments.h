@@ -1,7 +1,8 @@
 // Whether a compiled kernel takes the arguments that its manifest declares.
 //
-// Why: a scalar of another size, or an argument too few, is not an error of the
-// driver but a kernel that reads what was never passed: a wrong result at best.
+// Why: a scalar of another size, or an argument too few, is no error of the
+// driver. The kernel then reads bytes that were never passed: a wrong result at
+// best.
 //
 // Thread safety: pure functions of the kernel.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ARGUMENTS_H_

@@ -41,7 +41,7 @@ class OpenClBackend : public Backend {
  private:
   bool skip_nvidia_;
   bool guard_pages_;
-  std::optional<ProgramFolder> programs_;  // Of PoCL.
+  std::optional<ProgramFolder> programs_;  // PoCL's own.
 };
 
 }  // namespace wavetune

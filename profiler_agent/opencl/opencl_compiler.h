@@ -16,7 +16,7 @@ namespace wavetune {
 struct CompiledKernel {
   OpenClProgramHandle program;
   OpenClKernel kernel;
-  std::string key;  // Of the cache entry.
+  std::string key;  // The cache entry's.
   bool from_disk = false;
 };
 
@@ -25,8 +25,8 @@ class OpenClCompiler {
  public:
   // Entries depend on the device's architecture, driver and runtime.
   // `directory` empty, or a driver that keeps programs itself: nothing is kept
-  // here. PoCL's own cache is in the same folder and shared by all workers;
-  // asking it for a binary as well would compile every kernel a second time,
+  // here. PoCL's own cache is in the same folder and shared by all workers.
+  // Asking it for a binary as well would compile every kernel a second time,
   // for any block size (docs/decisions/0016).
   OpenClCompiler(const OpenClSession& session, const DeviceFacts& facts,
                  const std::string& directory);

@@ -3,9 +3,9 @@
 // One allocation, filled with random values once, serves every problem: a
 // sample would otherwise spend more time on filling buffers than on launches.
 // What kernels write into is filled again for each measurement. A cold argument
-// gets another slice for each launch (serving reads weights cold): over more
-// than the last-level cache, or on a CPU whose cache is too large for that,
-// over more than the cores' own caches.
+// gets another slice for each launch (serving reads weights cold). The slices
+// are over more than the last-level cache, or on a CPU whose cache is too large
+// for that, over more than the cores' own caches.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_OPENCL_OPENCL_ROTATING_BUFFERS_H_
@@ -53,7 +53,7 @@ class OpenClRotatingBuffers {
 
   OpenClSession session_;
   SliceRotation rotation_;
-  size_t max_bytes_ = 0;  // Of one allocation; less rotation where it limits.
+  size_t max_bytes_ = 0;  // One allocation's; less rotation at its limit.
   size_t element_bytes_;
   BufferFill fill_;
   OpenClBuffer memory_;

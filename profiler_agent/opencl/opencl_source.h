@@ -15,8 +15,8 @@ struct KernelSpec;
 
 // Returns the content of file `name` with every `#include "other"` of a file in
 // `files` replaced by that file, once each, with #line directives. Why not -I:
-// kernels come over the wire, drivers do not agree on how -I paths with spaces
-// are written, and a driver's own cache does not see included files change.
+// kernels come over the wire, and drivers do not agree on how -I paths with
+// spaces are written. A driver's own cache does not see included files change.
 // Errors: INVALID_ARGUMENT when `name` is not in `files`, or a file includes
 // one that is not (CheckNoIncludes).
 absl::StatusOr<std::string> ExpandSource(

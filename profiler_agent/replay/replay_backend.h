@@ -1,10 +1,10 @@
 // ReplayBackend: answers from recorded traces, for deterministic tests.
 //
-// A trace is a folder (formats/trace_folder.h, docs/traces.md). Anchors
-// and representative problems are answered; judged ones, so that nothing is
-// ever fitted to them by mistake, only when asked for. Where two files hold the
-// same (configuration, problem) the first of them counts. Nothing is compiled,
-// run or made up: what was not recorded is an error that names the nearest
+// A trace is a folder (formats/trace_folder.h, docs/traces.md). Anchors and
+// representative problems are answered; judged ones, so that nothing is ever
+// fitted to them by mistake, only when asked for. Where two files hold the same
+// (configuration, problem) the first of them counts. Nothing is compiled, run
+// or made up: a pair that was not recorded is an error that names the nearest
 // problem that was.
 //
 // It can pretend several boards of the recorded device, and take time: with
@@ -26,8 +26,8 @@ class ReplayBackend : public Backend {
   struct Options {
     std::vector<std::string> folders = {};  // Several may be of one device.
     bool judged = false;  // Answer at the problems that quality is judged on.
-    // Of each recorded device, >= 1. The first has the recorded UUID, the
-    // others end in "-b2", "-b3", ...; all answer alike.
+    // Boards of each recorded device, >= 1. The first has the recorded UUID,
+    // the others end in "-b2", "-b3", ...; all answer alike.
     int boards = 1;
     // A burst takes so many times the time that was recorded; 0: no time.
     double pace = 0;

@@ -39,9 +39,9 @@ class ReplayDevice : public Device {
       const Configuration& configuration,
       const std::vector<Problem>& correctness_problems) override;
 
-  // Every launch takes the recorded latency; what was suspect then is reported
-  // as throttled. Errors: NOT_FOUND when the pair was not recorded. Cost: none,
-  // or the recorded time at the options' pace.
+  // Every launch takes the recorded latency; a sample that was suspect then is
+  // reported as throttled. Errors: NOT_FOUND when the pair was not recorded.
+  // Cost: none, or the recorded time at the options' pace.
   absl::StatusOr<LaunchTimes> Measure(const Configuration& configuration,
                                       const Problem& problem, int warmup,
                                       int launches) override;

@@ -21,7 +21,7 @@ class StarvedTime;
 // into the pipe. A kernel's sources are far below.
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;
 
-using FrameDeadline = std::optional<Clock::Duration>;  // Of the steady time.
+using FrameDeadline = std::optional<Clock::Duration>;  // On the steady clock.
 
 // Writes one frame, in as many pieces as the pipe takes. With a deadline the
 // descriptor must be non-blocking. Errors: UNAVAILABLE when the other side is

@@ -47,8 +47,8 @@ class PipedProcess {
 
   // The output was closed: waits for the end and returns why it came. Errors:
   // ABORTED with the signal or exit code and the last line that the child wrote
-  // to standard error; CANCELLED where somebody else killed it (SIGKILL,
-  // SIGTERM); RESOURCE_EXHAUSTED where its last lines say that something ran
+  // to standard error. CANCELLED where somebody else killed it (SIGKILL,
+  // SIGTERM). RESOURCE_EXHAUSTED where its last lines say that something ran
   // out.
   absl::Status Died();
 

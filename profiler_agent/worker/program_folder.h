@@ -25,8 +25,8 @@ namespace wavetune {
 class ProgramFolder {
  public:
   // Returns `wanted`, created where it is missing, if a megabyte can be written
-  // to it; else the first of `others` of which that holds, and says so in the
-  // log; else `wanted`. Cannot fail.
+  // to it. Else it returns the first of `others` of which that holds, and says
+  // so in the log; else `wanted`. Cannot fail.
   static ProgramFolder Find(const std::string& wanted,
                             const std::vector<std::string>& others = Others());
 

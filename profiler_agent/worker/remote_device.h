@@ -5,10 +5,10 @@
 //                        .facts = facts, .cache_dir = "/var/cache/wavetune"});
 //
 // The worker is started when first needed. It is killed when it does not answer
-// in time or reports that the device is lost or a launch failed; after a crash
+// in time or reports that the device is lost or a launch failed. After a crash
 // or a kill it is started again, the device opened and the kernel loaded as
-// before. A worker that cannot be started is tried again
-// with growing pauses, and given up after several attempts in a row.
+// before. A worker that cannot be started is tried again with growing pauses,
+// and given up after several attempts in a row.
 //
 // Thread safety: one thread, as for any Device.
 #ifndef WAVETUNE_PROFILER_AGENT_WORKER_REMOTE_DEVICE_H_
@@ -30,7 +30,7 @@
 namespace wavetune {
 
 struct RemoteDeviceOptions {
-  std::vector<std::string> command;  // Of the worker.
+  std::vector<std::string> command;  // The worker's.
   DeviceFacts facts;                 // As enumerated.
   std::string cache_dir;
   // A worker that prepares is so many steps of nice(2) below this process, one
@@ -64,9 +64,9 @@ class RemoteDevice : public Device {
 
   // Errors, besides Device's: ABORTED the worker crashed (with the signal and
   // its last line), or the device was lost or a launch failed in two processes
-  // one after the other; RESOURCE_EXHAUSTED something ran out, or somebody else
-  // killed the worker twice (environment_error.h); DEADLINE_EXCEEDED it hung;
-  // UNAVAILABLE it cannot be started, also as NotTried; UNIMPLEMENTED it
+  // one after the other. RESOURCE_EXHAUSTED something ran out, or somebody else
+  // killed the worker twice (environment_error.h). DEADLINE_EXCEEDED it hung.
+  // UNAVAILABLE it cannot be started, also as NotTried. UNIMPLEMENTED it
   // crashed or hung in the reference, whatever the candidate.
   absl::StatusOr<Candidate> Prepare(
       const Configuration& configuration,
@@ -121,12 +121,12 @@ class RemoteDevice : public Device {
   Clock& clock_;
   std::unique_ptr<WorkerProcess> worker_;
   std::optional<LoadedKernel> kernel_;
-  int nice_ = 0;         // Of the worker that runs, or is started next.
+  int nice_ = 0;         // The worker's that runs, or is started next.
   bool loaded_ = false;  // The running worker has the kernel.
   // What the running worker keeps, by fingerprint: LoadedKernel::source_bytes.
   RecentMap<std::shared_ptr<const std::string>> kept_;
   bool given_up_ = false;  // The next start has one attempt.
-  int64_t oom_kills_ = 0;  // Of our cgroup when the worker was started.
+  int64_t oom_kills_ = 0;  // Our cgroup's when the worker was started.
   // Here and not in the worker: that may be killed before it has summed up.
   ThrottleEpisode throttling_;
 };

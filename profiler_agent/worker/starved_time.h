@@ -24,15 +24,15 @@
 
 namespace wavetune {
 
-// How many timeouts of a call a process may be starved for: a niced one has
+// How many timeouts of a call a process may be starved for. A niced one has
 // about a tenth of a core that somebody else uses, and so still half of the
 // timeout for itself, as one that shares it.
 inline constexpr int kMostStarvedTimeouts = 4;
 
 class StarvedTime {
  public:
-  // Of the process, and of those that it starts itself, from now on; `most` in
-  // all.
+  // Time of the process, and of those that it starts itself, from now on;
+  // `most` in all.
   StarvedTime(pid_t pid, Clock::Duration most);
 
   // Returns how long its most starved thread was since the last call, or since

@@ -39,13 +39,13 @@ class WorkerProcess {
   // Sends a request and returns the answer (also a WorkerError). Time for which
   // the process got no core does not count, up to four times the timeout.
   // Errors, after each of which the process is dead: DEADLINE_EXCEEDED it did
-  // not answer in time and was killed; ABORTED it died, with the signal or exit
-  // code and the last line it wrote to standard error; CANCELLED it was killed
-  // by somebody else (SIGKILL, SIGTERM); RESOURCE_EXHAUSTED it died, and its
-  // last line says that something ran out; DATA_LOSS it did not speak the
-  // protocol; UNIMPLEMENTED it died or hung in the reference kernel
-  // (BrokenReference), unless a candidate may have brought that about: then
-  // ABORTED also where it hung. The reference has the whole timeout for itself.
+  // not answer in time and was killed. ABORTED it died, with the signal or exit
+  // code and the last line it wrote to standard error. CANCELLED it was killed
+  // by somebody else (SIGKILL, SIGTERM). RESOURCE_EXHAUSTED it died, and its
+  // last line says that something ran out. DATA_LOSS it did not speak the
+  // protocol. UNIMPLEMENTED it died or hung in the reference kernel
+  // (BrokenReference). Where a candidate may have brought that about: ABORTED,
+  // also where it hung. The reference has the whole timeout for itself.
   absl::StatusOr<v1::WorkerResponse> Call(const v1::WorkerRequest& request,
                                           std::chrono::milliseconds timeout);
 

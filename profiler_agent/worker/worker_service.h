@@ -17,8 +17,8 @@ namespace wavetune {
 
 class WorkerService {
  public:
-  // `backend` outlives the service. `on_progress` gets what is to be sent
-  // before the answer.
+  // `backend` outlives the service. `on_progress` gets messages that are to be
+  // sent before the answer.
   WorkerService(Backend& backend,
                 std::function<void(const v1::WorkerResponse&)> on_progress)
       : backend_(backend), on_progress_(std::move(on_progress)) {}

@@ -68,15 +68,19 @@ std::string FleetClass(absl::string_view silicon_key,
 std::string FleetClass(const ProfileKey& key);
 std::string FleetClass(const DeviceFacts& device);
 
-// Returns keys in the registry: of all heads of a class, of one of them, of all
-// payloads of such a head, and of one of them. Cannot fail.
+// Keys in the registry. None can fail.
 //
 // A payload belongs to one head, and is written and deleted only with it, by
 // commits that expect the head's revision. So no head names one that another
 // node deletes meanwhile.
+
+// Returns the prefix of a class's heads.
 std::string HeadsPrefix(absl::string_view fleet_class);
+// Returns the key of one head.
 std::string HeadKey(const ProfileKey& key);
+// Returns the prefix of a head's payloads.
 std::string BlobsPrefix(const ProfileKey& key);
+// Returns the key of one payload.
 std::string BlobKey(const ProfileKey& key, absl::string_view digest);
 
 // Class and kernel of a head's key.

@@ -399,7 +399,7 @@ class FleetTables {
   absl::StatusOr<State> StateForOrder(const std::string& key);
   static HeadFacts FactsOf(const State& state);
   FleetFreeze FreezeOf(const Order& order, const std::string& what) const;
-  // An entry read before the watch tells it; keeps what is newer.
+  // An entry read before the watch tells it; keeps a newer one.
   static void SetRegistered(State& now, const State& before,
                             std::optional<FleetEntry> entry);
   // ABORTED where the registry's head is another one by now.

@@ -23,8 +23,8 @@ struct SignedContent {
   std::string public_key;  // 64 hexadecimal digits.
 };
 
-// Returns the bytes to store. `purpose`: what the content is, so that a
-// signature of something else is none of it. Cannot fail.
+// Returns the bytes to store. `purpose` separates domains: a signature for one
+// purpose is invalid for another. Cannot fail.
 std::string SignContent(absl::string_view purpose, absl::string_view content,
                         const SigningKey& key);
 

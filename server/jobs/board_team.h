@@ -1,14 +1,14 @@
 // BoardTeam: a job's way to the devices of its class.
 //
-// Has the face of JobDevice. A job for one device, or for a class of which one
-// device is attached, goes through that one as it always did, on the job's own
-// thread. Where several are attached each measures on a thread of its own,
-// inside a call. The call's items are split into parts (board_split.h), and an
-// idle board takes the next one. A board that is lost, used by others or hot
-// gives back the items that it has not measured. Before it takes parts a board
-// measures a common set, which gives its ratio to the class (board_ratio.h).
-// Its samples are handed on divided by it, and stored as they are. A board that
-// deviates is left out.
+// Has the face of JobDevice. With one device, all work runs on the job's thread
+// and nothing is split: so it is in a job for one device, and for a class of
+// which one is attached. Where several are attached each measures on a thread
+// of its own, inside a call. The call's items are split into parts
+// (board_split.h), and an idle board takes the next one. A board that is lost,
+// used by others or hot gives back the items that it has not measured. Before
+// it takes parts a board measures a common set, which gives its ratio to the
+// class (board_ratio.h). Its samples are handed on divided by it, and stored as
+// they are. A board that deviates is left out.
 //
 //   BoardTeam team(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());

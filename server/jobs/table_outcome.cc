@@ -62,8 +62,8 @@ absl::Status TableOutcome::Promote(const KernelSpec& spec, FittedTable fitted,
   const absl::StatusOr<TableRecord> promoted = services_.tables->Promote(
       fitted.record, fitted.payload, serving ? serving->digest : "");
   if (absl::IsAborted(promoted.status())) {
-    // Alike devices are profiled at a time: what this job compared its table
-    // with is not what serves.
+    // Another device of the class promoted a table meanwhile, so the comparison
+    // is out of date.
     *incumbent_ = Incumbent(spec, services_.tables->Incumbent(key));
     Reject(std::move(fitted), std::string(promoted.status().message()));
     Keep(absl::StrCat(promoted.status().message(), remarks));

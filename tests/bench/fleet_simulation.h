@@ -31,10 +31,10 @@ struct FleetSimulationOptions {
   std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
-// Returns what was measured: times in milliseconds or seconds, as the names
-// say. "complete" is whether every table reached every node of its class, and
-// every watch and session came back, each within minutes. Cannot fail
-// otherwise, but for an etcd that does not start.
+// Returns the measurements: times in milliseconds or seconds, as the names say.
+// "complete" is whether every table reached every node of its class, and every
+// watch and session came back, each within minutes. Cannot fail otherwise, but
+// for an etcd that does not start.
 nlohmann::json SimulateFleet(const FleetSimulationOptions& options);
 
 }  // namespace wavetune::testing

@@ -8,7 +8,7 @@
 namespace wavetune::testing {
 
 // Returns the number that the environment variable says, `otherwise` where it
-// is not set. What is no number counts as 0.
+// is not set. Text that is no number counts as 0.
 inline int64_t NumberFrom(const char* variable, int64_t otherwise) {
   const char* const text = std::getenv(variable);
   return text != nullptr ? std::atoll(text) : otherwise;

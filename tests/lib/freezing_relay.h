@@ -38,7 +38,7 @@ class FreezingRelay {
   std::string address_;
   std::atomic<bool> frozen_ = false;
   std::atomic<bool> ending_ = false;
-  std::vector<std::pair<int, int>> pairs_;  // Of the thread.
+  std::vector<std::pair<int, int>> pairs_;  // The thread's.
   std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
-// Random but valid tables and problems of every shape that a table can have:
-// dense and repeated dimensions, clusters, causal blocks, predicates and
-// preconditions, several row and wave regimes, exact and near ties, floors.
+// Random but valid tables and problems of every shape that a table can have.
+// Shapes have dense and repeated dimensions, clusters, causal blocks,
+// predicates and preconditions, several row and wave regimes, exact and near
+// ties, floors.
 //
 //   Lcg random(7);
 //   Table table = RandomTable(random);
@@ -35,8 +36,8 @@ Table RandomTable(Lcg& random);
 Table RandomTable(Lcg& random, TableKind kind, int portfolio);
 
 // A table of one overlapping sub-table with some hundred rows and 550 segments
-// or more, the most that a fitted one has: the segments of a group share most
-// of what they say, as fitted ones do.
+// or more, the most that a fitted one has. The segments of a group share most
+// of their numbers, as fitted ones do.
 Table RandomLargeTable(Lcg& random);
 
 // Makes the sub-table one of WaveForm::kOverlap, with coefficients of its own.

@@ -14,9 +14,9 @@ Expression TilesAlong(int dimension, int parameter);
 Table TinyTable();
 
 // A GEMM over m, n, k with two candidates of different tiles (64 and 128), for
-// tests that set coefficients by hand: both rows predict delta = 10 us, so that
-// the first wins; capacity 100; measured for 1 to 4 waves and 1 to 64
-// iterations; wave regimes end at 1 and nowhere; loop anchors 8 and 32.
+// tests that set coefficients by hand. Both rows predict delta = 10 us, so that
+// the first wins. Capacity is 100; measured are 1 to 4 waves and 1 to 64
+// iterations; wave regimes end at 1 and nowhere; loop anchors are 8 and 32.
 Table TwoGroupTable();
 
 }  // namespace wavetune::testing

@@ -64,7 +64,7 @@ class ConfigurationCache {
 
   std::vector<nanobind::object> parameters_;
   std::vector<Entry> entries_;  // By candidate, as far as seen.
-  Entry default_;               // Of decisions without a candidate.
+  Entry default_;               // For decisions without a candidate.
 };
 
 }  // namespace wavetune::python

@@ -1,9 +1,9 @@
 // Python integers, lists and arrays as extents of a problem.
 //
 // On the launch path of Python programs: a small integer costs about a
-// nanosecond, an array of int64 is read where it is. What is no extent raises
-// ValueError (negative, zero, too large, empty) or TypeError (no integer), and
-// says which dimension of which kernel.
+// nanosecond, an array of int64 is read where it is. A value that is no extent
+// raises ValueError (negative, zero, too large, empty) or TypeError (no
+// integer), and says which dimension of which kernel.
 //
 // Thread safety: the caller holds the GIL.
 #ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_EXTENTS_READER_H_

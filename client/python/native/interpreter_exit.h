@@ -4,11 +4,11 @@
 // Why: while Python ends, CPython before 3.14 ends other threads where they
 // take the GIL, by unwinding their stack. In a C++ frame that is an abort, or a
 // destructor that uses Python without the GIL. So no thread may be in such a
-// frame then: an exit handler (before anything is torn down) ends the calls
-// that run and waits for who is inside, and from then on nobody comes in: other
+// frame then. An exit handler (before anything is torn down) ends the calls
+// that run and waits for who is inside, and from then on nobody comes in. Other
 // threads get SystemExit, which ends a thread without a word.
 //
-// Thread safety: the caller holds the GIL, but for what is passed to
+// Thread safety: the caller holds the GIL, but in functions passed to
 // WithoutGil.
 #ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_INTERPRETER_EXIT_H_
 #define WAVETUNE_CLIENT_PYTHON_NATIVE_INTERPRETER_EXIT_H_
@@ -43,8 +43,8 @@ class Inside {
   Inside& operator=(const Inside&) = delete;
 };
 
-// Of each method that nanobind binds: throws nb::python_error where the thread
-// may not come in.
+// Around each method that nanobind binds: throws nb::python_error where the
+// thread may not come in.
 class Entered {
  public:
   Entered() {

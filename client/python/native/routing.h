@@ -1,5 +1,5 @@
-// wavetune.ExpectedRouting and wavetune.engine_rule: what is known of an
-// expert layer before it is launched (wavetune/expected_routing.h,
+// wavetune.ExpectedRouting and wavetune.engine_rule: expectations of an expert
+// layer before it is launched (wavetune/expected_routing.h,
 // model/kernel/engine_rule.h).
 #ifndef WAVETUNE_CLIENT_PYTHON_NATIVE_ROUTING_H_
 #define WAVETUNE_CLIENT_PYTHON_NATIVE_ROUTING_H_
