@@ -30,7 +30,7 @@ GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
     ("other pages", ["docs/*.md"], {"what": 79, "of": 2, "long": 87}),
-    ("other headers", ["*.h"], {"what": 57, "of": 60, "long": 34}),
+    ("other headers", ["*.h"], {"what": 41, "of": 41, "long": 21}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
 

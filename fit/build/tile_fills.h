@@ -23,7 +23,7 @@ struct TileFill {
   std::string name;    // "how full tiles are along m".
   std::string advice;  // What to do where part tiles take less than whole ones.
   Expression there;
-  Expression room;  // Of whole tiles.
+  Expression room;  // Whole tiles' room.
 
   // Returns the share of the room that is there, in [0, 1]. Cannot fail.
   double At(const Problem& problem, const Configuration& configuration) const;

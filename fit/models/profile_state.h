@@ -28,8 +28,8 @@ inline constexpr int kVerificationPoints = 12;
 
 // Returns whether representative problem number `index` of `count` is never
 // measured by refinement, so that verification has problems that no fit has
-// seen: twelve, evenly spread, of 24 or more; a quarter of 8 or more; else
-// none.
+// seen. They are twelve, evenly spread, of 24 or more; a quarter of 8 or more;
+// else none.
 bool IsHeldOut(size_t index, size_t count);
 
 // A compiled candidate of one specialisation.
@@ -38,7 +38,7 @@ struct CandidateState {
   std::vector<Observation> observations;
   // Problems with any sample, usable or not, sorted: never measured again.
   std::vector<Problem> measured;
-  std::vector<Coordinates> at;  // Of each representative problem.
+  std::vector<Coordinates> at;  // At each representative problem.
   std::vector<bool> legal;      // For each representative problem.
   int macro_class = 0;          // Equal for equal macro parameters.
   bool universal = false;       // Legal for every problem.
@@ -50,7 +50,7 @@ struct SpecialisationState {
   const Mapping* mapping = nullptr;
   std::vector<CandidateState> candidates;
   std::vector<Problem> representatives;
-  std::vector<double> weights;  // Of the representatives; > 0, sum 1.
+  std::vector<double> weights;  // The representatives'; > 0, sum 1.
   // False where nobody named representative problems and a spread along the
   // wave structure stands in for them.
   bool representatives_given = false;

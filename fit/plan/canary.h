@@ -30,8 +30,8 @@ namespace wavetune {
 // What a canary compares with.
 struct CanaryInput {
   const CompiledTable* table = nullptr;  // The older one.
-  // Of the table's environment; of a pair the last counts. Throttled ones are
-  // left out.
+  // Samples of the table's environment; of a pair the last counts. Throttled
+  // ones are left out.
   absl::Span<const Sample> before;
 };
 
@@ -45,17 +45,17 @@ struct CanaryPair {
 };
 
 struct CanaryLimits {
-  // Of pairs and the rest of the verification together.
+  // Pairs and the rest of the verification together.
   size_t measurements = 64;
-  // Of the samples before, together: a canary takes seconds.
+  // For the samples before, together: a canary takes seconds.
   double device_time_us = 5e6;
 };
 
-// Returns which pairs to measure anew: those of `verification` that were
-// measured before (the rest of it is measured beside them, and has its room),
-// then of the portfolio, by turns from each kind of problems, over members,
-// waves and loops. Short ones first. Deterministic; cannot fail: empty where
-// nothing was measured before.
+// Returns which pairs to measure anew. First come the verification points that
+// have an earlier sample; room is kept for the others. Then come portfolio
+// members, by turns from each kind of problems, over members, waves and loops.
+// Short ones first. Deterministic; cannot fail: empty where nothing was
+// measured before.
 std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
                                    const std::vector<MeasureItem>& verification,
                                    const CanaryLimits& limits = {});
@@ -68,11 +68,11 @@ inline constexpr size_t kFewestCompared = 8;
 // neither environments nor digest nor time. Cannot fail.
 //
 // A regime, or all pairs together, drifted where more than half of its pairs
-// are off to one side by more than 3 %, twice the spread of their samples, and
-// four standard deviations of pairs: both of the mean of so many. A standard
-// deviation follows from the median distance to the median of all, as a busy
-// host does to single pairs what their own launches do not tell. A regime of a
-// single pair is not judged.
+// are off to one side. That is by more than 3 %, twice the spread of their
+// samples, and four standard deviations of pairs: both of the mean of so many.
+// A standard deviation follows from the median distance to the median of all,
+// as a busy host does to single pairs what their own launches do not tell. A
+// regime of a single pair is not judged.
 //
 // kCarryOver: nothing drifted, and less than a quarter of all pairs are off as
 // single ones. Else kProfile, and where there were fewer than kFewestCompared

@@ -13,7 +13,7 @@
 
 namespace wavetune {
 
-// What is done about it. Stored by number: do not renumber. 2 was a refit with
+// The step that follows. Stored by number: do not renumber. 2 was a refit with
 // some of the samples of before.
 enum class DriftAction {
   kUndecided = 0,  // It could not be judged; nothing is done.
@@ -40,7 +40,7 @@ struct DriftReport {
   // Environment keys.
   std::string from_environment;
   std::string to_environment;
-  std::string digest;  // Of the table that was judged.
+  std::string digest;  // The judged table's.
   int32_t samples = 0;
   double seconds = 0;  // That measuring them took.
   // Those that drifted first, the farthest off before the others.

@@ -1,6 +1,6 @@
 // Verification: a new table against the serving one, at problems that no fit
-// has seen; and where the kernel's build is another one, against what the
-// serving one took in its own.
+// has seen. Where the kernel's build is another one, it also stands against the
+// serving table's latencies in its own.
 #ifndef WAVETUNE_FIT_PLAN_VERIFICATION_H_
 #define WAVETUNE_FIT_PLAN_VERIFICATION_H_
 
@@ -29,9 +29,9 @@ struct VerificationPlan {
   struct Point {
     Problem problem;
     double weight = 1;
-    Configuration chosen;  // Of the new table.
+    Configuration chosen;  // The new table's.
     Configuration
-        incumbent;  // Of the serving table, the default where there is none.
+        incumbent;  // The serving table's, the default where there is none.
     Configuration default_configuration;
     // Another table's choice stands in `incumbent`.
     bool has_incumbent = true;
@@ -58,9 +58,9 @@ struct VerificationPlan {
 };
 
 // Chooses at most `max_points` representative problems that no sample of the
-// fit has measured (falls back to the least measured), and ragged neighbours of
-// half of them, as long as these take at most a twentieth of the profile's
-// samples. `incumbent` may be nullptr. Cannot fail.
+// fit has measured (falls back to the least measured). With them go ragged
+// neighbours of half of them, as long as these take at most a twentieth of the
+// profile's samples. `incumbent` may be nullptr. Cannot fail.
 VerificationPlan PlanVerification(const ProfileInput& input, const Table& table,
                                   const Table* incumbent,
                                   int max_points = kVerificationPoints);
@@ -77,18 +77,18 @@ struct MeasuredBuild {
 };
 
 // Adds the problems at which a table's choice in its own build can be compared
-// with the new table's in the build that is there now: those that were measured
-// in both, or are among the items. Where these are fewer than six, and
-// `measure` is set, adds items: the new table's choices where the other one's
-// took least, twelve points in all at most. Why: the points compare both tables
-// in the build that is there now, and so promote a table that makes the best of
-// a worse build (docs/decisions/0056). Cannot fail.
+// with the new table's in the present build. These were measured in both, or
+// are among the items. Where these are fewer than six, and `measure` is set,
+// adds items: the new table's choices where the other one's took least, twelve
+// points in all at most. Why: the points compare both tables in the build that
+// is there now, and so promote a table that makes the best of a worse build
+// (docs/decisions/0056). Cannot fail.
 void PlanBuilds(const MeasuredBuild& before, const MeasuredBuild& now,
                 bool measure, VerificationPlan& plan);
 
-// Returns why the build that is there now is slower: by more than 3 % and twice
-// the standard error in the geometric mean over six problems or more; empty
-// where it is not, or fewer were measured. Cannot fail.
+// Returns why the present build is slower: by more than 3 % and twice the
+// standard error in the geometric mean over six problems or more. Empty where
+// it is not, or fewer were measured. Cannot fail.
 std::string WhySlowerBuild(const VerificationPlan& plan,
                            const std::vector<Sample>& measured);
 
@@ -107,22 +107,22 @@ struct Verdict {
   double regret_incumbent = -1;
   double regret_chosen = -1;
   // The incumbent was measured wherever the new table was, at half of the
-  // points at least, and is no slower than the default: whatever became of the
-  // new table, it was found to hold as it is now.
+  // points at least, and is no slower than the default. Whatever became of the
+  // new table, the incumbent was found to hold.
   bool incumbent_holds = false;
 };
 
-// What nothing was compared with is not claimed to be beaten. Promotes only if
-// the geometric mean against incumbent and default is no worse
-// (1 % is noise), no named point is worse by more than max(15 %, 3 * its
-// spread), and those that are worse by more than max(3 %, 3 * their spread)
-// lose together at most a fifth of what the others gain (docs/decisions/0007).
-// An incumbent that is not stale and runs at every point stays unless the new
-// table is 0.5 % faster: a new choice costs serving processes a compilation
-// (docs/decisions/0035).
-// `measured` answers plan.items in order; missing measurements (latency <= 0)
-// and throttled ones leave their points out; too few named points left refuse.
-// Cannot fail.
+// What nothing was compared with is not claimed to be beaten. Promotes only
+// if the geometric mean against incumbent and default is no worse (1 % is
+// noise), and no named point is worse by more than max(15 %, 3 * its
+// spread). Points that are worse by more than max(3 %, 3 * their spread)
+// may lose together at most a fifth of the others' gain
+// (docs/decisions/0007). An incumbent that is not stale and runs at every
+// point stays unless the new table is 0.5 % faster: a new choice costs
+// serving processes a compilation (docs/decisions/0035). `measured` answers
+// plan.items in order; missing measurements (latency <= 0) and throttled
+// ones leave their points out; too few named points left refuse. Cannot
+// fail.
 Verdict JudgeVerification(const VerificationPlan& plan,
                           const std::vector<Sample>& measured);
 

@@ -1,7 +1,7 @@
-// FleetStep: the next action for one head of a fleet, chosen from three facts:
-// the registry's entry, the head that this node accepted last, and any table
-// that it promoted since. No queue and no history: after a partition, a restart
-// or a restored backup the same facts lead to the same step.
+// FleetStep: the next action for one head of a fleet. It follows from three
+// facts: the registry's entry, the head that this node accepted last, and any
+// table that it promoted since. No queue and no history: after a partition, a
+// restart or a restored backup the same facts lead to the same step.
 //
 // Thread safety: pure.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_STEP_H_

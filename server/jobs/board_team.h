@@ -1,7 +1,7 @@
 // BoardTeam: a job's way to the devices of its class.
 //
 // Has the face of JobDevice. With one device, all work runs on the job's thread
-// and nothing is split: so it is in a job for one device, and for a class of
+// and nothing is split. So it is in a job for one device, and for a class of
 // which one is attached. Where several are attached each measures on a thread
 // of its own, inside a call. The call's items are split into parts
 // (board_split.h), and an idle board takes the next one. A board that is lost,

@@ -42,7 +42,7 @@ class DriftFixture : public JobQueueFixture {
 
   JobRecord RunCanary() { return Run(StartQueue(), {.canary = true}); }
 
-  // Of the only table.
+  // The only table's.
   TableRecord Serving() const {
     const auto snapshot = tables_.snapshot();
     EXPECT_THAT(snapshot->tables, ::testing::SizeIs(1));

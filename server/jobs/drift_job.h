@@ -9,9 +9,9 @@
 // on from there. Where there is no table to be judged, or it is of another
 // version of the kernel or its compiler, it is an ordinary profile.
 //
-// Of a job for a class the canary is done by one board that nobody uses, by one
-// that has measured for the table where there is one: a board is compared with
-// itself. What is profiled after it is spread as any other profile.
+// For a class one board does the canary: one that nobody uses, and that has
+// measured for the table where there is one. So a board is compared with
+// itself. A profile after it is spread as any other.
 //
 // A job that verifies a table (JobRecord::verify_digest) ends with the canary:
 // its table is carried over, or serves on as it is and the job fails with the
@@ -67,8 +67,8 @@ class DriftJob {
   };
 
   // Judges the table that the job names, and carries it over where it holds.
-  // Errors: FAILED_PRECONDITION where it does not, with what was measured, and
-  // where it is not what answers; then nothing changed.
+  // Errors: FAILED_PRECONDITION where it does not, with the measurements, and
+  // where it is not the table that answers; then nothing changed.
   absl::Status Verify();
   // Makes "table 3fa4c01b9d2e6f70 <message>" the job's. Cannot fail.
   absl::Status Say(const std::string& message);
@@ -110,9 +110,9 @@ class DriftJob {
   Incumbent incumbent_;
   Incumbent against_;    // JobRecord::against_digest.
   std::string crashed_;  // A member that was measured, and how.
-  SampleSet stored_;     // Of the incumbent's environment, raw.
+  SampleSet stored_;     // The incumbent's environment's, raw.
   std::map<std::string, BoardRatio> stored_ratios_;
-  std::vector<Sample> before_;  // Of them, what the canary compares with.
+  std::vector<Sample> before_;  // Those that the canary compares with.
 };
 
 }  // namespace wavetune

@@ -3,11 +3,11 @@
 //
 // A device that came back with another driver is served yesterday's table; each
 // Look queues one job with a canary (drift_job.h) for such a kernel and class
-// of devices. What an operator pinned is left alone, and what one rolled back
-// to for the environment that it was rolled back in; so is a kernel whose
-// sources were edited: its author says when it is finished. After a job that
-// left the table stale the next one comes after ten minutes, then after twice
-// as long each time, up to a day.
+// of devices. A pinned table is left alone, and one rolled back to for the
+// environment of the rollback. So is a kernel whose sources were edited: its
+// author says when it is finished. After a job that left the table stale the
+// next one comes after ten minutes, then after twice as long each time, up to a
+// day.
 //
 // Thread safety: one Look at a time.
 #ifndef WAVETUNE_SERVER_JOBS_DRIFT_WATCH_H_
@@ -79,8 +79,8 @@ class DriftWatch {
              const DeviceFacts& device);
 
   const Options options_;
-  // Of what was stale when its class was attached last: a device that comes and
-  // goes is not judged each time.
+  // For tables that were stale when their class was attached last: a device
+  // that comes and goes is not judged each time.
   std::map<ProfileKey, Attempts> attempts_;
 };
 

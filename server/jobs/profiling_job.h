@@ -1,10 +1,10 @@
 // ProfilingJob: measures, fits, verifies and promotes one kernel on a device,
 // or on the devices of a class.
 //
-// Compiles every configuration, asks the planner what to measure next until
-// nothing is left or the budget is spent, fits, compares the new table with the
-// serving one and the default, and promotes it only if it is no worse. Keeps no
-// state of its own: what is on disk is enough to go on after a crash.
+// Compiles every configuration, and asks the planner what to measure next until
+// nothing is left or the budget is spent. Then it fits, compares the new table
+// with the serving one and the default, and promotes it only if it is no worse.
+// Keeps no state of its own: the store is enough to go on after a crash.
 //
 //   absl::Status status = ProfilingJob(services, &control).Run();
 //
@@ -46,15 +46,15 @@ class ProfilingJob {
 
   // Runs to the end; the record's message says how it ended. Also a table that
   // is not promoted is a success: the incumbent serves on. Errors: CANCELLED;
-  // else with what to do next in the message. What was measured is kept.
+  // else with what to do next in the message. Samples are kept.
   absl::Status Run();
 
  private:
   absl::Status RunSteps();
-  // Facts of the device, the kernel and what is stored of both.
+  // Facts of the device, the kernel and their stored records.
   absl::Status Bind();
   absl::Status LoadStored();
-  // Compiles what has no record yet.
+  // Compiles candidates without a record.
   absl::Status Compile();
   // Compares those that were right again and again where others were wrong: a
   // race is won now and then.
@@ -69,10 +69,10 @@ class ProfilingJob {
   // Fits and judges once; sets `done`, or leaves it false when a candidate
   // crashed in verification, so that the fit has to be repeated without it.
   absl::Status FitAndVerify(bool* done);
-  // Returns what was measured of the serving table in its own build of the
-  // kernel. None where that is this build, was measured under another driver (a
-  // build may be slower there without being worse), or the job promotes slower
-  // ones. Errors: the store's.
+  // Returns samples of the serving table in its own build of the kernel. None
+  // where that is this build, was measured under another driver (a build may be
+  // slower there without being worse), or the job promotes slower ones. Errors:
+  // the store's.
   absl::StatusOr<std::vector<Sample>> SamplesOfEarlierBuild() const;
   // Sets the job's regrets, as verification measured them.
   void ShowRegrets(const Verdict& verdict);
@@ -86,10 +86,10 @@ class ProfilingJob {
                                  std::vector<Sample>* measured, bool* crashed);
 
   absl::StatusOr<DeviceFacts> Facts();
-  // Raises the samples per candidate of a top-up above what is stored.
+  // Raises the samples per candidate of a top-up above the stored ones.
   void RaiseSampleLimit(int64_t of_other_jobs);
   void TakeRecord(const CandidateRecord& record);
-  // Ends the serving of a table that chooses what was just shown wrong.
+  // Ends the serving of a table that chooses a candidate just shown wrong.
   void WithdrawIfWrong(const CandidateRecord& record);
   // Has candidates prepared and hands out each record; then withdraws what
   // serves by now and chooses one that is wrong.
@@ -102,7 +102,7 @@ class ProfilingJob {
   std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,
                       size_t samples_before);
-  // What is stored with a table of this job.
+  // The record of a table of this job.
   TableRecord RecordOf(const FitResult& fit, const std::string& why) const;
 
   const JobServices& services_;

@@ -14,7 +14,7 @@ namespace wavetune {
 
 struct EtcdOptions {
   std::vector<std::string> endpoints;  // "host:port", the members' client URLs.
-  std::string prefix = "/wavetune/";   // Of every key; ends with '/'.
+  std::string prefix = "/wavetune/";   // For every key; ends with '/'.
   bool tls = false;
   // PEM files. `ca`: empty: the system's authorities. `cert` and `key`: both,
   // or neither where etcd asks for no certificate.
@@ -23,7 +23,7 @@ struct EtcdOptions {
   std::string key;
   std::string user;  // Empty: etcd asks for none, or takes the certificate's.
   std::string password;
-  std::chrono::milliseconds call_timeout{5000};  // Of one call of one member.
+  std::chrono::milliseconds call_timeout{5000};  // For one call of one member.
   // How long the registry believes that a node lives that it does not hear of.
   std::chrono::seconds session_ttl{30};
 };

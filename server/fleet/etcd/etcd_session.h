@@ -63,9 +63,9 @@ class EtcdSession {
   bool stopping_ = false;
   int64_t lease_ = 0;
   Time lives_until_;
-  absl::Status status_ =  // Of the last step.
+  absl::Status status_ =  // The last step's.
       absl::UnavailableError("etcd has not answered since the start");
-  Listeners<int64_t> listeners_;  // Of the lease.
+  Listeners<int64_t> listeners_;  // Those of the lease.
   std::thread thread_;            // Begun under mutex_.
 };
 

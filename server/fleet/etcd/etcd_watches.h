@@ -32,12 +32,12 @@ namespace wavetune {
 
 class EtcdWatches {
  public:
-  // Lists what is beneath a prefix.
+  // Lists the entries beneath a prefix.
   using ListFunction = std::function<absl::StatusOr<FleetListing>(
       const std::string& prefix, const FleetBounds& bounds)>;
 
-  // `connection` outlives the object. `root`: of all keys, added to prefixes
-  // and taken from what is told.
+  // `connection` outlives the object. `root`: the beginning of all keys, added
+  // to prefixes and taken from news.
   EtcdWatches(EtcdConnection* connection, std::string root, ListFunction list);
   ~EtcdWatches();  // After every handle.
 
@@ -62,7 +62,7 @@ class EtcdWatches {
     const FleetRegistry::Listener listener;
     std::mutex telling;  // Held while the listener is called.
     bool ended = false;  // Guarded by telling.
-    // Of the thread alone.
+    // The thread's alone.
     EntryBudget budget;
     int64_t next_revision = 0;  // 0: it needs a listing.
     bool out = false;           // It was told of an outage last.

@@ -36,10 +36,10 @@ class TestEtcd {
   // As kill -9.
   void Kill();
 
-  // Starts it with what is in a backup (etcdctl snapshot save).
+  // Starts it with a backup (etcdctl snapshot save).
   void Restore(const std::string& backup);
 
-  // Has it ask for users: root:secret, and node:open for what is beneath
+  // Has it ask for users: root:secret, and node:open for entries beneath
   // `prefix`.
   void AskForUsers(const std::string& prefix) const;
 
