@@ -29,7 +29,7 @@ READ_FIRST = ["README.md", "CONTRIBUTING.md"] + ["docs/%s.md" % page for page in
 GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
-    ("other pages", ["docs/*.md"], {"what": 39, "of": 2, "long": 54}),
+    ("other pages", ["docs/*.md"], {"what": 4, "of": 0, "long": 6}),
     ("other headers", ["*.h"], {"what": 41, "of": 41, "long": 21}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
