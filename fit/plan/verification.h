@@ -114,7 +114,7 @@ struct Verdict {
 
 // What nothing was compared with is not claimed to be beaten. Promotes only
 // if the geometric mean against incumbent and default is no worse (1 % is
-// noise), and no named point is worse by more than max(15 %, 3 * its
+// noise). No named point may be worse by more than max(15 %, 3 * its
 // spread). Points that are worse by more than max(3 %, 3 * their spread)
 // may lose together at most a fifth of the others' gain
 // (docs/decisions/0007). An incumbent that is not stale and runs at every

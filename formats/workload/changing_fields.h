@@ -2,8 +2,8 @@
 //
 // Why by name: there are more fields than anybody lists, and a new model has
 // new ones. A name that sounds of widths, heads, experts or layers is taken for
-// a field that changes them unless it is known to change nothing: to leave out
-// too much is said, to derive something else is not.
+// a field that changes them unless it is known to change nothing. A note says
+// that a field leaves layers out; a wrong derivation says nothing.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FORMATS_WORKLOAD_CHANGING_FIELDS_H_

@@ -3,12 +3,12 @@
 //
 //   ASSIGN_OR_RETURN(workload.routing.counts, ParseExpertHistogram(text));
 //
-// JSON:  [412, 97, ...]             counts by expert
-//        [[412, 97, ...], ...]      by layer and expert
-//        [[[412, ...], ...], ...]   by step, layer and expert
-//        {"logical_count": ...}     any of these, as SGLang's
-//                                   --init-expert-location reads it
-// CSV:   a line for each layer, counts by expert; or a line for each expert.
+//   JSON:  [412, 97, ...]             counts by expert
+//          [[412, 97, ...], ...]      by layer and expert
+//          [[[412, ...], ...], ...]   by step, layer and expert
+//          {"logical_count": ...}     any of these, as SGLang's
+//                                     --init-expert-location reads it
+//   CSV:   a line for each layer, counts by expert; or a line for each expert.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_FORMATS_WORKLOAD_EXPERT_HISTOGRAM_H_
@@ -29,10 +29,10 @@ inline constexpr size_t kMaxHistogramBytes = size_t{16} << 20;
 // Returns the counts of a layer's experts, the most wanted first. Layers want
 // other experts each: added up expert by expert they would look even, so the
 // most wanted of all layers are added up, and so on. A layer of zeros, which
-// has no experts, does not count. Errors: INVALID_ARGUMENT for what is none of
-// the above, counts that are no whole numbers from 0 to 2^53, also once they
-// are added up, and layers of other numbers of experts; the message says what
-// to do.
+// has no experts, does not count. Errors: INVALID_ARGUMENT, with what to do,
+// for text that is none of the above, and layers of other numbers of experts.
+// So it is for counts that are no whole numbers from 0 to 2^53, also once they
+// are added up.
 absl::StatusOr<std::vector<int64_t>> ParseExpertHistogram(
     absl::string_view text);
 

@@ -27,7 +27,7 @@ namespace wavetune {
 
 // Parts of a model that a field may change; bits of a mask.
 enum LayerKind : unsigned {
-  kAttentionProjections = 1,  // Of keys, queries, values, states.
+  kAttentionProjections = 1,  // Keys, queries, values, states.
   kAttentionItself = 2,
   kDenseFeedForward = 4,
   kExpertLayers = 8,  // Routers, experts, shared experts.
@@ -53,7 +53,7 @@ struct Projection {
   LayerKind kind = kAttentionProjections;
   std::vector<Units> outputs;  // Side by side.
   Units inputs;
-  std::string type;  // Of a quantised layer, as ServedTypes; empty: it is not.
+  std::string type;  // A quantised layer's, as ServedTypes; empty: it is not.
   // For the last token of each sequence alone (logits).
   bool of_sequences = false;
   int64_t layers = 0;
@@ -78,7 +78,7 @@ struct Attention {
   std::string name;
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;        // Of queries and keys,
+  int64_t head_dim = 0;        // Width of queries and keys,
   int64_t value_head_dim = 0;  // and of values.
   int64_t window = 0;          // Keys that a query sees; 0: all.
   bool prefill = true;

@@ -1,5 +1,5 @@
-// ModelDraft: what is known of a model while its config.json is read, and the
-// parts that read it.
+// ModelDraft: a model while its config.json is read, and the parts that read
+// it.
 //
 //   ModelDraft draft(json, IdentityOf(json));
 //   ReadLayerKinds(draft);
@@ -77,7 +77,7 @@ class ModelDraft {
   int64_t window = 0;  // Keys that windowed layers see, and chunked ones.
   int64_t chunk = 0;
   int64_t shared_kv_layers = 0;  // The last ones, without keys of their own.
-  ByLayer block_widths{0};       // Of DeciLM's dense layers.
+  ByLayer block_widths{0};       // DeciLM's dense layers'.
 
  private:
   template <typename T>

@@ -13,7 +13,7 @@
 
 namespace wavetune {
 
-// What has layers of its own.
+// Models with layers of their own.
 enum class ModelStyle {
   kDecoder,
   kLlama4,

@@ -45,7 +45,7 @@ struct LinearLayer {
 
 // The products of a mixture of experts: first to 2 * intermediate, then back.
 struct MoeLayer {
-  int64_t experts = 0;        // Of the model,
+  int64_t experts = 0;        // In the model,
   int64_t local_experts = 0;  // of them on a device.
   int64_t top_k = 0;
   int64_t hidden = 0;
@@ -61,7 +61,7 @@ struct AttentionLayer {
   std::string name;
   int64_t heads = 0;
   int64_t kv_heads = 0;
-  int64_t head_dim = 0;        // Of queries and keys,
+  int64_t head_dim = 0;        // Width of queries and keys,
   int64_t value_head_dim = 0;  // and of values.
   int64_t window = 0;          // Keys that a query sees; 0: all.
   bool prefill = true;
@@ -77,7 +77,7 @@ struct ModelLayers {
   std::vector<LinearLayer> linear;
   std::vector<MoeLayer> moe;
   std::vector<AttentionLayer> attention;
-  ExpertPopularity routing;  // Of tokens, to the experts of `moe`.
+  ExpertPopularity routing;  // The tokens', to the experts of `moe`.
   int64_t positions = 0;     // Longest sequence; 0: not said.
   std::vector<std::string> notes;
 };
@@ -85,7 +85,7 @@ struct ModelLayers {
 // Returns the layers of one device. Heads, intermediate widths and the
 // vocabulary (padded to 64 as engines do) are divided by `tensor`; keys and
 // values of fewer heads than devices are copied. Experts are divided by
-// `expert`; what is left of `tensor` divides each. Where experts do not divide,
+// `expert`; the rest of `tensor` divides each. Where experts do not divide,
 // some devices have one more: there is a layer of each kind. Routers and what
 // compresses (DeepSeek) are on every device.
 //

@@ -30,7 +30,7 @@ namespace wavetune {
 struct Modules {
   std::vector<absl::string_view> folders;
   std::vector<absl::string_view> leaves;
-  bool experts = false;  // Of a mixture of experts.
+  bool experts = false;  // In a mixture of experts.
 };
 
 class Quantization {
@@ -52,10 +52,10 @@ class Quantization {
   bool IsQuantized() const { return !type_.empty() || !typed_.empty(); }
 
  private:
-  // What is behind "layers.N." of a name, and its type, by N; -1: of any layer.
+  // The part behind "layers.N." of a name, and its type, by N; -1: any layer.
   using Patterns = std::set<std::pair<std::string, std::string>>;
   using ByLayer = std::map<int64_t, Patterns>;
-  // What one of the modules is called, and what is said of it in any layer.
+  // One module's names, and its type as said for any layer.
   struct Known {
     std::vector<std::string> names;
     const std::string* type = nullptr;
@@ -72,11 +72,11 @@ class Quantization {
                                      const std::vector<std::string>& modules,
                                      int64_t layer);
 
-  std::string type_;     // Of what nothing else says; empty: none.
-  std::string experts_;  // Of experts; empty: as the rest.
+  std::string type_;     // For modules without another; empty: none.
+  std::string experts_;  // For experts; empty: as the rest.
   bool experts_only_ = false;
   ByLayer plain_;  // Not quantised.
-  ByLayer typed_;  // Of another type.
+  ByLayer typed_;  // Those of another type.
   size_t patterns_ = 0;
   bool too_many_ = false;
   std::map<std::string, Known> known_;

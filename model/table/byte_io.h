@@ -10,8 +10,8 @@
 //
 // The reader keeps its first fault and answers zero from then on, so that a
 // decoder reads straight on and asks once. A payload must be canonical, so one
-// of two encodings of a value is refused: -0.0, a flag that is neither 0 nor 1,
-// a number with more bytes than it needs.
+// of two encodings of a value is refused: -0.0, a flag beside 0 and 1, a number
+// with more bytes than it needs.
 //
 // Thread safety: none; both are values of one thread.
 #ifndef WAVETUNE_MODEL_TABLE_BYTE_IO_H_
