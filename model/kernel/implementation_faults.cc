@@ -136,13 +136,7 @@ class ImplementationChecker {
     CheckRank(field + "extents", map.extents);
     CheckRank(field + "box", map.box);
     for (const Expression& extent : map.extents) {
-      if (!faults_.CheckExpression(field + "extents", extent)) continue;
-      std::vector<int32_t> parameters;
-      CollectParameters(extent, parameters);
-      if (parameters.empty()) continue;
-      faults_.Add(field,
-                  "extents: names a parameter; the argument's extents "
-                  "follow from dimensions and constants");
+      sound_ &= faults_.CheckExpression(field + "extents", extent);
     }
     for (const Expression& extent : map.box) {
       sound_ &= faults_.CheckParameterExpression(field + "box", extent);
@@ -229,8 +223,12 @@ class ImplementationChecker {
            "Triton's are the parameters num_warps, num_stages and maxnreg");
     refuse(implementation_.cluster_size.has_value(), "cluster_size",
            "a tile of a Triton kernel is one block");
-    refuse(!implementation_.tensor_maps.empty(), "tensor_maps",
-           "a Triton kernel makes its descriptors itself");
+    for (const TensorMap& map : implementation_.tensor_maps) {
+      refuse(map.swizzle != TensorMap::Swizzle::kNone, "tensor_maps: swizzle",
+             "Triton lays out what its descriptors load");
+      refuse(map.l2_promotion_bytes != 0, "tensor_maps: l2_promotion_bytes",
+             "is 128 with Triton");
+    }
     for (const std::string& source : implementation_.sources) {
       CheckModule(source);
     }

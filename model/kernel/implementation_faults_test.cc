@@ -184,9 +184,6 @@ std::vector<Fault> TensorMapFaults() {
       {"FlatBox",
        [](Implementation& i) { i.tensor_maps[0].box = {ConstantOf(64)}; },
        "tensor_maps[0].box: there are 1; give 2"},
-      {"ExtentOfAParameter",
-       [](Implementation& i) { i.tensor_maps[0].extents[1] = Par(kBlockM); },
-       "tensor_maps[0].extents: names a parameter"},
       {"ExtentOfAnUnknownDimension",
        [](Implementation& i) { i.tensor_maps[0].extents[1] = Dim(3); },
        "tensor_maps[0].extents: dimension number 3 does not exist"},
@@ -309,6 +306,23 @@ std::vector<Fault> TritonFaults() {
        "and maxnreg; remove it"},
       {"Clusters", [](Implementation& i) { i.cluster_size = ConstantOf(2); },
        "cluster_size: a tile of a Triton kernel is one block; remove it"},
+      {"MapWithASwizzle",
+       [](Implementation& i) {
+         i.tensor_maps = {{.argument = 0,
+                           .extents = {Dim(2), Dim(0)},
+                           .box = {ConstantOf(64), ConstantOf(64)},
+                           .swizzle = TensorMap::Swizzle::k128Bytes}};
+       },
+       "tensor_maps: swizzle: Triton lays out what its descriptors load; "
+       "remove it"},
+      {"MapWithAPromotion",
+       [](Implementation& i) {
+         i.tensor_maps = {{.argument = 0,
+                           .extents = {Dim(2), Dim(0)},
+                           .box = {ConstantOf(64), ConstantOf(64)},
+                           .l2_promotion_bytes = 256}};
+       },
+       "tensor_maps: l2_promotion_bytes: is 128 with Triton; remove it"},
       {"NoModule", [](Implementation& i) { i.sources = {"gemm.cu"}; },
        "sources: 'gemm.cu' is no Python module; name it"},
       {"NoModuleName", [](Implementation& i) { i.sources = {"my-gemm.py"}; },

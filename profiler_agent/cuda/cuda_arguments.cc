@@ -20,8 +20,11 @@ std::vector<Passed> PassedBy(const KernelSpec& spec, size_t tensor_maps,
                              const std::optional<TritonLaunch>& triton) {
   std::vector<Passed> passed;
   for (size_t i = 0; i < tensor_maps; ++i) {
-    passed.push_back(
-        {absl::StrCat("tensor map number ", i + 1), sizeof(CUtensorMap)});
+    const std::string map = absl::StrCat("tensor map number ", i + 1);
+    passed.push_back({map, sizeof(CUtensorMap)});
+    if (!triton.has_value()) continue;
+    passed.insert(passed.end(), 2, {map + "'s extent", sizeof(int32_t)});
+    passed.insert(passed.end(), 2, {map + "'s stride", sizeof(int64_t)});
   }
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     if (triton.has_value() && !triton->passed[i]) continue;
@@ -63,6 +66,7 @@ absl::Status CheckParameterSizes(const KernelSpec& spec, size_t tensor_maps,
                                  const std::string& entry,
                                  const std::vector<size_t>& sizes,
                                  const std::optional<TritonLaunch>& triton) {
+  if (triton.has_value()) tensor_maps = triton->maps.size();
   const std::vector<Passed> passed = PassedBy(spec, tensor_maps, triton);
   if (passed.size() != sizes.size()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -70,7 +74,7 @@ absl::Status CheckParameterSizes(const KernelSpec& spec, size_t tensor_maps,
         " parameters, but the manifest passes ", passed.size(), ": ",
         tensor_maps, " tensor maps and ", spec.arguments.size(), " arguments",
         triton.has_value() ? ", those that are part of the code left out, and "
-                             "two of Triton's own"
+                             "Triton's own"
                            : "",
         "; make them the same"));
   }

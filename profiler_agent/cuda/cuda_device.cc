@@ -440,7 +440,7 @@ absl::StatusOr<LaunchOnBuffers> CudaDevice::LauncherOf(
     ASSIGN_OR_RETURN(CudaMemory memory,
                      ScratchOf(session_, *kernel.triton, blocks));
     scratch = std::make_shared<const CudaMemory>(std::move(memory));
-    arguments.BecomeTritons(kernel.triton->passed, scratch->get());
+    arguments.BecomeTritons(*kernel.triton, scratch->get());
   }
   return [this, function = kernel.function, shape = admitted.shape, blocks,
           arguments, scratch](const CudaBuffers& buffers) mutable {

@@ -12,6 +12,12 @@
 #include "profiler_agent/measure/buffer_values.h"
 
 namespace wavetune {
+namespace {
+
+// Triton 3.6 and 3.8, backends/nvidia/driver.c.
+constexpr int32_t kTritonPromotionBytes = 128;
+
+}  // namespace
 
 absl::StatusOr<CudaArguments> CudaArguments::Create(
     const KernelSpec& spec, const Implementation* implementation,
@@ -46,17 +52,33 @@ absl::Status CudaArguments::SetBuffer(const CudaDriver& driver, size_t argument,
   return absl::OkStatus();
 }
 
-void CudaArguments::BecomeTritons(std::vector<bool> passed,
+void CudaArguments::BecomeTritons(const TritonLaunch& launch,
                                   CUdeviceptr scratch) {
-  passed_ = std::move(passed);
+  is_tritons_ = true;
+  passed_ = launch.passed;
   further_ = {scratch, 0};
+  std::erase_if(maps_, [](const Map& map) { return !map.plan.has_value(); });
+  for (size_t i = 0; i < maps_.size(); ++i) {
+    TensorMapPlan& plan = *maps_[i].plan;
+    plan.box = launch.maps[i].box;
+    plan.swizzle = launch.maps[i].swizzle;
+    plan.l2_promotion_bytes = kTritonPromotionBytes;
+    maps_[i].extents = {static_cast<int32_t>(plan.extents[1]),
+                        static_cast<int32_t>(plan.extents[0])};
+    maps_[i].strides = {static_cast<int64_t>(plan.extents[0]), 1};
+  }
 }
 
 std::vector<void*> CudaArguments::Pointers() {
   std::vector<void*> pointers;
-  for (Map& map : maps_) pointers.push_back(&map.value);
+  for (Map& map : maps_) {
+    pointers.push_back(&map.value);
+    if (!is_tritons_) continue;
+    for (int32_t& extent : map.extents) pointers.push_back(&extent);
+    for (int64_t& stride : map.strides) pointers.push_back(&stride);
+  }
   for (size_t i = 0; i < buffers_.size(); ++i) {
-    if (!passed_.empty() && !passed_[i]) continue;
+    if (is_tritons_ && !passed_[i]) continue;
     const bool is_scalar = !scalars_[i].empty();
     pointers.push_back(is_scalar ? static_cast<void*>(scalars_[i].data())
                                  : &buffers_[i]);

@@ -4,6 +4,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_tensor_map.h"
 #include "profiler_agent/cuda/launch_shape.h"
+#include "profiler_agent/triton/triton_kernel.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -33,10 +35,9 @@ class CudaArguments {
       const KernelSpec& spec, const Implementation* implementation,
       const Configuration& configuration, const Problem& problem);
 
-  // From now on these are those of a function that Triton made: some values are
-  // part of its code, and `scratch` (0: none) and a null pointer come last.
-  // `passed` as in TritonLaunch.
-  void BecomeTritons(std::vector<bool> passed, CUdeviceptr scratch);
+  // From now on these are those of a function that Triton made (TritonLaunch);
+  // scratch: 0 for none. Before any SetBuffer.
+  void BecomeTritons(const TritonLaunch& launch, CUdeviceptr scratch);
 
   // Sets a buffer argument, and encodes the maps over it. Errors: as
   // EncodeTensorMap.
@@ -52,13 +53,17 @@ class CudaArguments {
     size_t argument = 0;
     std::optional<TensorMapPlan> plan;  // Absent: stays zero.
     CUtensorMap value = {};
+    // Behind it, of Triton's; the contiguous one last.
+    std::array<int32_t, 2> extents = {};
+    std::array<int64_t, 2> strides = {};
   };
 
   std::vector<Map> maps_;
   // Both by argument; what an argument is not stays empty.
   std::vector<CUdeviceptr> buffers_;
   std::vector<std::string> scalars_;
-  std::vector<bool> passed_;          // Of Triton's; empty: all.
+  bool is_tritons_ = false;
+  std::vector<bool> passed_;          // Of Triton's.
   std::vector<CUdeviceptr> further_;  // After the arguments.
 };
 

@@ -283,13 +283,49 @@ TEST_F(CudaLaunchTest, TritonsFunctionsGetTheRestAndTwoPointersOfTheirOwn) {
   ASSERT_TRUE(arguments.ok()) << arguments.status();
   ASSERT_TRUE(arguments->SetBuffer(driver_, 0, 0x1000).ok());
   ASSERT_TRUE(arguments->SetBuffer(driver_, 1, 0x2000).ok());
-  arguments->BecomeTritons({true, false, true}, 0x3000);
+  arguments->BecomeTritons({.passed = {true, false, true}}, 0x3000);
   const std::vector<void*> pointers = arguments->Pointers();
   ASSERT_EQ(pointers.size(), 4u);
   EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[0]), 0x1000u);
   EXPECT_EQ(*static_cast<const int32_t*>(pointers[1]), 64);
   EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[2]), 0x3000u);
   EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[3]), 0u);
+}
+
+TEST_F(CudaLaunchTest, TritonsMapsHaveItsLayoutAndExtentsAndStridesBehind) {
+  const TritonLaunch launch = {
+      .passed = {true, true, true},
+      .maps = {{.box = {32, 128}, .swizzle = TensorMap::Swizzle::k64Bytes}}};
+  implementation_.tensor_maps[0].box[0] = Expression::Constant(32);
+  implementation_.tensor_maps[0].swizzle = TensorMap::Swizzle::kNone;
+  auto arguments = CudaArguments::Create(spec_, &implementation_, {128, 1},
+                                         {.extents = {3584, 4096}});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  arguments->BecomeTritons(launch, 0);
+  ASSERT_TRUE(arguments->SetBuffer(driver_, 0, 0x1000).ok());
+  EXPECT_EQ(calls.map,
+            (EncodedMap{.type = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                        .extents = {4096, 3584},
+                        .row_bytes = 8192,
+                        .box = {32, 128},
+                        .swizzle = CU_TENSOR_MAP_SWIZZLE_64B,
+                        .l2_promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B}));
+  const std::vector<void*> pointers = arguments->Pointers();
+  ASSERT_EQ(pointers.size(), 5u + 3 + 2);
+  EXPECT_EQ(std::memcmp(pointers[0], "\xab\xab", 2), 0);
+  EXPECT_EQ(*static_cast<const int32_t*>(pointers[1]), 3584);
+  EXPECT_EQ(*static_cast<const int32_t*>(pointers[2]), 4096);
+  EXPECT_EQ(*static_cast<const int64_t*>(pointers[3]), 4096);
+  EXPECT_EQ(*static_cast<const int64_t*>(pointers[4]), 1);
+  EXPECT_EQ(*static_cast<const CUdeviceptr*>(pointers[5]), 0x1000u);
+}
+
+TEST_F(CudaLaunchTest, TritonsFunctionsDoNotTakeAMapThatIsNotEnabled) {
+  auto arguments = CudaArguments::Create(spec_, &implementation_, {128, 0},
+                                         {.extents = {3584, 4096}});
+  ASSERT_TRUE(arguments.ok()) << arguments.status();
+  arguments->BecomeTritons({.passed = {true, true, true}}, 0);
+  EXPECT_EQ(arguments->Pointers().size(), 3u + 2);
 }
 
 TEST_F(CudaLaunchTest, AMapFollowsItsBuffer) {

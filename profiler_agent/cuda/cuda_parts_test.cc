@@ -109,8 +109,11 @@ TEST(CudaArgumentsTest, TritonsFunctionsTakeWhatIsPassedAndTwoPointers) {
       CheckParameterSizes(ThreeArguments(), 0, "f", {8, 8, 8, 8}, triton).ok());
   EXPECT_THAT(
       Message(CheckParameterSizes(ThreeArguments(), 0, "f", {8, 8}, triton)),
-      HasSubstr("those that are part of the code left out, and two of "
-                "Triton's own"));
+      HasSubstr("those that are part of the code left out, and Triton's own"));
+  triton.maps.resize(1);
+  EXPECT_TRUE(CheckParameterSizes(ThreeArguments(), 2, "f",
+                                  {128, 4, 4, 8, 8, 8, 8, 8, 8}, triton)
+                  .ok());
 }
 
 TEST(CudaArgumentsTest, AnOlderDriverSaysNothing) {

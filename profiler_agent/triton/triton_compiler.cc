@@ -53,6 +53,7 @@ Json LoadRequest(const LoadedKernel& kernel,
             {"first", implementation.sources.front()},
             {"entry", implementation.entry},
             {"arguments", std::move(arguments)},
+            {"maps", implementation.tensor_maps.size()},
             {"parameters", std::move(parameters)},
             {"options", std::move(options)},
             {"defines", std::move(defines)}}}};
@@ -81,6 +82,23 @@ absl::Status AsCandidatesFault(const absl::Status& status) {
   return absl::InvalidArgumentError(status.message());
 }
 
+// Triton's numbers are the driver's.
+absl::StatusOr<std::vector<TritonTensorMap>> MapsOf(const Json& answer) {
+  std::vector<TritonTensorMap> maps;
+  for (const Json& map : answer.value("maps", Json::array())) {
+    const auto box = map.value("box", std::vector<uint32_t>());
+    const int swizzle = map.value("swizzle", -1);
+    if (box.size() != 2 || swizzle < 0 ||
+        swizzle > static_cast<int>(TensorMap::Swizzle::k128Bytes)) {
+      return absl::InternalError(
+          "the Triton compiler wants a tensor map of a kind that is not known");
+    }
+    maps.push_back({.box = {box[0], box[1]},
+                    .swizzle = static_cast<TensorMap::Swizzle>(swizzle)});
+  }
+  return maps;
+}
+
 absl::StatusOr<TritonKernel> KernelOf(const Json& answer,
                                       const TritonForm& form) {
   TritonKernel kernel;
@@ -92,6 +110,7 @@ absl::StatusOr<TritonKernel> KernelOf(const Json& answer,
   kernel.launch = {.threads = answer.value("threads", int64_t{0}),
                    .shared_bytes = answer.value("shared_bytes", int64_t{0}),
                    .scratch_bytes = answer.value("scratch_bytes", int64_t{0})};
+  ASSIGN_OR_RETURN(kernel.launch.maps, MapsOf(answer));
   for (const char letter : form) {
     kernel.launch.passed.push_back(letter != kOne);
   }
@@ -138,6 +157,7 @@ TritonCompiler::TritonCompiler(TritonCompilerOptions options,
                                const Implementation& implementation)
     : options_(std::move(options)),
       kernel_(kernel),
+      maps_(implementation.tensor_maps),
       source_(implementation.sources.front()),
       load_(LoadRequest(kernel, implementation)),
       cache_(options_.cache_dir.empty()
@@ -242,6 +262,11 @@ Json TritonCompiler::RequestFor(const Configuration& configuration,
   Json options = {{"num_warps", chosen.num_warps},
                   {"num_stages", chosen.num_stages}};
   if (chosen.maxnreg > 0) options["maxnreg"] = chosen.maxnreg;
+  Json maps = Json::array();
+  for (const TensorMap& map : maps_) {
+    const std::string type = TritonTypeName(spec, map, configuration);
+    maps.push_back(type.empty() ? Json() : Json(type));
+  }
   Json arguments = Json::array();
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     arguments.push_back({{"name", spec.arguments[i].name},
@@ -252,6 +277,7 @@ Json TritonCompiler::RequestFor(const Configuration& configuration,
            {{"capability", options_.capability},
             {"constants", std::move(constants)},
             {"options", std::move(options)},
+            {"maps", std::move(maps)},
             {"arguments", std::move(arguments)}}}};
 }
 

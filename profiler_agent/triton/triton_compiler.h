@@ -87,6 +87,7 @@ class TritonCompiler {
 
   const TritonCompilerOptions options_;
   const LoadedKernel& kernel_;
+  const std::vector<TensorMap> maps_;
   const std::string source_;           // The first one's name.
   const nlohmann::ordered_json load_;  // The request that imports the function.
   const ProgramCache cache_;

@@ -7,6 +7,7 @@
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
+#include "model/kernel/tensor_map_plan.h"
 
 namespace wavetune {
 namespace {
@@ -54,6 +55,15 @@ TritonForm FormOf(const KernelSpec& spec,
 std::string TritonTypeName(const Argument& argument) {
   return absl::StrCat(argument.role == ArgumentRole::kScalar ? "" : "*",
                       ElementName(argument.type));
+}
+
+std::string TritonTypeName(const KernelSpec& spec, const TensorMap& map,
+                           const Configuration& configuration) {
+  const TensorMapDescriptor described = DescribeTensorMap(map, configuration);
+  if (!described.enabled) return "";
+  const Argument& argument = spec.arguments[static_cast<size_t>(map.argument)];
+  return absl::StrCat("tensordesc<", ElementName(argument.type), "[",
+                      described.box[1], ",", described.box[0], "]>");
 }
 
 }  // namespace wavetune

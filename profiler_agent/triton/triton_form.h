@@ -23,6 +23,7 @@ namespace wavetune {
 
 struct Argument;
 struct KernelSpec;
+struct TensorMap;
 
 // One letter per argument of the manifest.
 using TritonForm = std::string;
@@ -46,6 +47,11 @@ TritonForm FormOf(const KernelSpec& spec,
 
 // Returns the argument's type as Triton names it: "*bf16", "i32".
 std::string TritonTypeName(const Argument& argument);
+
+// Returns a tensor map's, "tensordesc<bf16[128,64]>"; empty where the
+// configuration switches it off.
+std::string TritonTypeName(const KernelSpec& spec, const TensorMap& map,
+                           const Configuration& configuration);
 
 }  // namespace wavetune
 

@@ -4,21 +4,38 @@
 #ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_KERNEL_H_
 #define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_KERNEL_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "model/kernel/argument.h"
+
 namespace wavetune {
 
+// How Triton's code wants a tensor map.
+struct TritonTensorMap {
+  // Elements that one copy moves, the contiguous ones first.
+  std::array<uint32_t, 2> box = {1, 1};
+  TensorMap::Swizzle swizzle = TensorMap::Swizzle::kNone;
+
+  friend bool operator==(const TritonTensorMap&,
+                         const TritonTensorMap&) = default;
+};
+
 // What a launch needs that Triton decides. The function's parameters are the
-// passed arguments, then two pointers: the scratch memory, and one that is null
-// (Triton's profiler's).
+// tensor maps, behind each its extents (two of four bytes) and strides (two of
+// eight), the contiguous ones last; the passed arguments; then two pointers:
+// the scratch memory, and one that is null (Triton's profiler's).
 struct TritonLaunch {
   int64_t threads = 0;        // Of a block.
   int64_t shared_bytes = 0;   // Dynamic, of a block.
   int64_t scratch_bytes = 0;  // Device memory of a block; 0: none.
   std::vector<bool> passed;   // By argument of the manifest: false where the
                               // value is part of the machine code.
+  // Of the manifest's tensor maps those that are encoded; others are part of
+  // the machine code.
+  std::vector<TritonTensorMap> maps;
 
   friend bool operator==(const TritonLaunch&, const TritonLaunch&) = default;
 };

@@ -6,9 +6,10 @@ found, and nothing but Triton needs to be installed. Frames on standard input an
 profiler_agent/triton/triton_process.h is the other end. Requests are
 
     {"load": {"sources": {NAME: BASE64}, "first": NAME, "entry": NAME, "arguments": [NAME],
-              "parameters": [NAME], "options": [NAME], "defines": {NAME: TEXT}}}
+              "maps": COUNT, "parameters": [NAME], "options": [NAME], "defines": {NAME: TEXT}}}
         -> {"version": "3.6.0", "arguments": [{"name", "specialise", "align", "annotated"}]}
     {"compile": {"capability": 90, "constants": {NAME: INTEGER}, "options": {NAME: INTEGER},
+                 "maps": ["tensordesc<bf16[128,64]>" or null],
                  "arguments": [{"name", "type": "*bf16", "form": "16", "1" or ""}]}}
         -> {"cubin": BASE64, "entry", "threads", "shared_bytes", ...}: see answer_of
 
@@ -303,6 +304,7 @@ class Kernel:
     def _check(self, request: dict) -> None:
         """Refuses a function that takes other arguments and constants than the manifest has."""
         parameters = self.function.params
+        self.maps = [p.name for p in parameters if not p.is_constexpr][: request["maps"]]
         takes = [p.name for p in parameters if not p.is_constexpr]
         constants = {p.name: p for p in parameters if p.is_constexpr}
         tuned = [*request["parameters"], *request["options"]]
@@ -313,7 +315,7 @@ class Kernel:
             if name not in tuned and name not in self.defines and not p.has_default
         ]
         wrong = []
-        if takes != request["arguments"]:
+        if takes != self.maps + request["arguments"]:
             wrong.append("its arguments are others")
         if undeclared:
             wrong.append(f"it declares no tl.constexpr named {listed(undeclared)}")
@@ -324,8 +326,8 @@ class Kernel:
         raise Refused(
             f"{self.source}: '{self.function.__name__}' does not match the manifest: "
             f"{'; '.join(wrong)}. The function takes ({listed(takes)}), constants "
-            f"({listed(constants)}); the manifest passes ({listed(request['arguments'])}), "
-            f"parameters ({listed(tuned)}), defines ({listed(self.defines)})"
+            f"({listed(constants)}); the manifest passes {request['maps']} tensor maps and "
+            f"({listed(request['arguments'])}), parameters ({listed(tuned)}), defines ({listed(self.defines)})"
         )
 
     def describe(self) -> dict:
@@ -339,7 +341,7 @@ class Kernel:
                     "annotated": p.annotation_type,
                 }
                 for p in self.function.params
-                if not p.is_constexpr
+                if not p.is_constexpr and p.name not in self.maps
             ],
         }
 
@@ -354,7 +356,13 @@ class Kernel:
                     target=GPUTarget("cuda", request["capability"], 32),
                     options=request["options"],
                 )
-            return answer_of(compiled, printed.getvalue())
+            answer = answer_of(compiled, printed.getvalue())
+            if len(answer["maps"]) != len([map for map in request["maps"] if map is not None]):
+                raise Refused(
+                    f"there are no tensor maps at compute capability {request['capability'] / 10}, so "
+                    f"that Triton takes other arguments: exclude them by device_predicates"
+                )
+            return answer
         finally:
             shutil.rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
 
@@ -362,12 +370,18 @@ class Kernel:
         from triton.compiler import ASTSource
 
         arguments = {argument["name"]: argument for argument in request["arguments"]}
+        maps = dict(zip(self.maps, request["maps"]))
         signature, constants, attributes = {}, {}, {}
         for index, parameter in enumerate(self.function.params):
             name = parameter.name
             if parameter.is_constexpr:
                 signature[name] = "constexpr"
                 constants[(index,)] = self._constant(parameter, request["constants"])
+            elif maps.get(name) is not None:
+                signature[name] = maps[name]
+            elif name in maps:
+                signature[name] = "constexpr"
+                constants[(index,)] = None
             elif arguments[name]["form"] == "1":
                 signature[name] = "constexpr"
                 constants[(index,)] = 1
@@ -420,6 +434,10 @@ def answer_of(compiled, log: str) -> dict:
             0, (getattr(metadata, "tmem_size", 0) or 0) - MAX_TENSOR_MEMORY
         ),
         "scratch_bytes": metadata.global_scratch_size or 0,
+        "maps": [
+            {"box": map["block_size"][::-1], "swizzle": map["swizzle"]}
+            for map in getattr(metadata, "tensordesc_meta", None) or ()
+        ],
         "spilled_bytes": spilled_bytes(log),
         "serialised": serialised_wgmma(log),
     }

@@ -99,6 +99,11 @@ class EngineFolder:
         pattern = "E=*.json" if self.engine == "vllm" else "triton_*/E=*.json"
         return (path.relative_to(self.folder) for path in sorted(self.folder.glob(pattern)))
 
+    def takes_tma(self) -> Optional[bool]:
+        """Returns whether this SGLang takes USE_TMA in every file, not in down's alone; None where its code is not there."""
+        code = self.folder.parent / "fused_moe.py"
+        return "up_moe_use_tma" in code.read_text() if code.is_file() else None
+
     def find(self, key: FileKey, triton_version: str) -> Optional[Shipped]:
         """Returns what the engine reads for a layer. Raises InvalidArgumentError for a file that it cannot read."""
         path = self._path(key, triton_version)

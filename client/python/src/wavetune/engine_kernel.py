@@ -141,13 +141,19 @@ class CompiledOnly:
             raise RuntimeError(f"takes {compiled.metadata.shared} bytes of shared memory, a block may have {most}")
 
 
+class _Type(str):
+    """As much of a tensor's type as a launch looks at."""
+
+    itemsize = 2  # Of what it makes descriptors of.
+
+
 class _Tensor:
     """As much of a tensor as a launch looks at: contiguous, aligned, of nothing."""
 
     device = "cuda"
 
     def __init__(self, dtype: str, *extents: int) -> None:
-        self.dtype = f"torch.{dtype}"
+        self.dtype = _Type(f"torch.{dtype}")
         self.shape = extents
 
     @property
@@ -187,6 +193,7 @@ def _arguments(module: Any, function: Any, layer: Layer, launch: Launch, down: b
     n, k = (layer.hidden, layer.intermediate) if down else (width, layer.hidden)
     weights = _Tensor("float32", tokens, layer.top_k)
     takes_none = function.__name__ == _LAUNCHES[0]
+    tma = bool(configuration.get("USE_TMA"))
     known: Dict[str, Any] = {
         "A": _Tensor("bfloat16", slots if down else tokens, k),
         "B": _Tensor("bfloat16", layer.experts, n, k),
@@ -198,6 +205,9 @@ def _arguments(module: Any, function: Any, layer: Layer, launch: Launch, down: b
         "num_tokens_post_padded": _Tensor("int32", 1),
         "mul_routed_weight": down,
         "top_k": 1 if down else layer.top_k,
+        "a_use_tma": tma and down,
+        "b_use_tma": tma,
+        "c_sorted": bool(launch.down.get("USE_TMA")) and not down,
         # Engines take these out before, or put them in.
         "config": {name: value for name, value in configuration.items() if name not in ("USE_TMA", "SPLIT_K")},
         "compute_type": triton.language.bfloat16,

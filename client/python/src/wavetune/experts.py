@@ -20,9 +20,11 @@ Config = Mapping[str, Any]
 
 # The parameters of the engines' kernel, as their files name them.
 PARAMETERS = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps", "num_stages")
-# What Triton takes where nothing is said, and what says nothing.
-_TRITONS = {"num_warps": 4, "num_stages": 3}
-_NEUTRAL = {"SPLIT_K": 1, "num_ctas": 1, "USE_TMA": False}
+# And one that SGLang's kernel has: true in its files, or not there.
+USE_TMA = "USE_TMA"
+# What engines take where nothing is said, and what says nothing.
+_UNSAID = {"num_warps": 4, "num_stages": 3, USE_TMA: 0}
+_NEUTRAL = {"SPLIT_K": 1, "num_ctas": 1, USE_TMA: False}
 # As triton_fused_moe names them.
 NAMES = ServedExperts("tokens", "n", "k", "top_k", "gate_up", "down", ("vllm", "sglang"))
 # Up to here every token count has an entry in a file, so that a person who reads it, or an engine that looks for exact
@@ -46,15 +48,28 @@ class Own(NamedTuple):
     down: Config
     sglangs_rule: bool = False  # One of SGLang's two, which are hardly ever the best.
 
-    def predictable(self) -> Optional[dict[str, int]]:
-        """Returns the one configuration in the table's words; None where it is two, or has what no table knows."""
-        named = {name: self.gate_up.get(name, _TRITONS.get(name)) for name in PARAMETERS}
-        rest = {name: value for name, value in self.gate_up.items() if name not in named}
-        if self.gate_up != self.down or any(_NEUTRAL.get(name, ...) != value for name, value in rest.items()):
-            return None
-        if not all(type(value) is int for value in named.values()):
-            return None
-        return named
+    def predictable(self, parameters: Sequence[str] = PARAMETERS) -> Optional[dict[str, int]]:
+        """Returns the one configuration in the words of a table with these parameters; None where it is two, or has what
+        the table does not know."""
+        gate_up = _in_words_of(parameters, self.gate_up)
+        return gate_up if gate_up == _in_words_of(parameters, self.down) else None
+
+
+def _in_words_of(parameters: Sequence[str], config: Config) -> Optional[dict[str, int]]:
+    named = {name: config.get(name, _UNSAID.get(name)) for name in parameters}
+    if type(named.get(USE_TMA)) is bool:
+        named[USE_TMA] = int(named[USE_TMA])
+    rest = {name: value for name, value in config.items() if name not in named}
+    if any(_NEUTRAL.get(name, ...) != value for name, value in rest.items()):
+        return None
+    return named if all(type(value) is int for value in named.values()) else None
+
+
+def _in_words_of_engines(configuration: Mapping[str, int]) -> Config:
+    config: dict[str, Any] = dict(configuration)
+    if config.pop(USE_TMA, 0):
+        config[USE_TMA] = True
+    return config
 
 
 @functools.lru_cache(maxsize=1024)
@@ -80,7 +95,7 @@ class ExpertTuner:
     ) -> Choice:
         """Returns what a layer launches for the slots of its local experts: what the table decides, or `own` where that
         is not shown to be slower. apart: the launches agree on the row tile alone, else on everything."""
-        floor = None if own is None else own.predictable()
+        floor = None if own is None else own.predictable(self.tuner.parameters)
         if own is not None and (floor is None or _key(floor) not in self._predicted):
             if not own.sglangs_rule:
                 return Choice(own.gate_up, own.down, (), True)
@@ -91,7 +106,8 @@ class ExpertTuner:
             return Choice(own.gate_up, own.down, both, True)
         if apart:  # Where even one configuration for both is faster than the engine's own.
             both = self.tuner.resolve_together(asked, shared=["BLOCK_SIZE_M"])
-        return Choice(both[0].configuration, both[1].configuration, both, False)
+        gate_up, down = (_in_words_of_engines(decision.configuration) for decision in both)
+        return Choice(gate_up, down, both, False)
 
 
 def _key(configuration: Config) -> frozenset[tuple[str, int]]:

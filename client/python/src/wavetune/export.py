@@ -221,7 +221,8 @@ def _engine_faults(kernel: Kernel, engine: str) -> list[str]:
             f'its manifest does not say that {engine} launches it (serves {{ moe {{ engines: "{engine}" }} }})'
         )
     missing = [name for name in experts.PARAMETERS if name not in kernel.parameters]
-    more = [name for name in kernel.parameters if name not in experts.PARAMETERS]
+    known = (*experts.PARAMETERS, experts.USE_TMA) if engine == "sglang" else experts.PARAMETERS
+    more = [name for name in kernel.parameters if name not in known]
     if missing:
         faults.append(f"it has no parameter {', '.join(missing)}, which {engine}'s files must have")
     if more:
@@ -512,9 +513,24 @@ class _EngineExport:
         # Both files have the same counts, so that the entries of one come from one source.
         counts = experts.key_tokens(choices.pairs())
         files = [self._file(key, choices, counts)]
-        if self.options.down_file or has_down:
+        # A version that reads gate_up's file for down, too, need not take this of it.
+        with_tma = any(not choice.kept and experts.USE_TMA in choice.gate_up for choice in choices.at)
+        if with_tma:
+            self._check_tma(folder)
+        if self.options.down_file or has_down or with_tma:
             files.append(self._file(key._replace(down=True), choices, counts))
         return files
+
+    def _check_tma(self, folder: Optional[engine_files.EngineFolder]) -> None:
+        """Raises FailedPreconditionError where SGLang takes USE_TMA in no file but down's: it ends at others."""
+        takes = None if folder is None else folder.takes_tma()
+        if takes is None:
+            _say("files have USE_TMA: versions of SGLang before 0.5.23 may not take it in gate_up's")
+        elif not takes:
+            raise FailedPreconditionError(
+                f"{folder.folder} is of a version of SGLang that ends at USE_TMA in gate_up's file: export a kernel without that "
+                "parameter (triton_fused_moe), or update SGLang"
+            )
 
     def _leave_what_does_not_compile(
         self,
