@@ -34,10 +34,13 @@ constexpr int64_t kRuleSteps[] = {1, 33, 65, 97, 129, 513, 1 << 20};
 constexpr int64_t kManyExperts = int64_t{1} << 40;
 
 // The launch in the order of the kernel's parameters, if it is in its space.
+// What rules do not name (USE_TMA) has the kernel's default.
 std::optional<Configuration> InSpaceOf(
     const KernelSpec& spec, const std::optional<ExpertsLaunch>& launch) {
-  if (!launch || spec.parameters.size() != launch->size()) return std::nullopt;
-  std::vector<int64_t> values(launch->size());
+  if (!launch) return std::nullopt;
+  const auto given = spec.default_configuration.values();
+  std::vector<int64_t> values(given.begin(), given.end());
+  values.resize(spec.parameters.size());
   for (size_t i = 0; i < launch->size(); ++i) {
     const int at = spec.ParameterIndex(std::string(kExpertsParameters[i]));
     if (at < 0) return std::nullopt;

@@ -45,8 +45,9 @@ struct EngineRival {
 std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
-// at `problem` by themselves, without those whose configuration has other
-// parameters than the kernel or is not in its space. Empty for other kernels.
+// at `problem` by themselves, with the kernel's default for parameters that
+// rules do not name, without those that it cannot launch. Empty for other
+// kernels.
 // Tokens are the problem's slots by top_k: where experts are spread over
 // devices the engine counts the tokens of all, which a problem does not say.
 std::vector<EngineRival> EngineRivals(const KernelSpec& spec,

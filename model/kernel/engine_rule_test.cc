@@ -48,6 +48,7 @@ KernelSpec Moe(std::vector<std::string> engines) {
                      {.name = "BLOCK_SIZE_N", .values = {64, 128}},
                      {.name = "BLOCK_SIZE_K", .values = {32, 64, 128}},
                      {.name = "GROUP_SIZE_M", .values = {1, 8}}};
+  spec.default_configuration = {4, 3, 64, 64, 32, 8};
   return spec;
 }
 
@@ -72,6 +73,17 @@ TEST(EngineRuleTest, LeavesOutWhatTheKernelCannotLaunch) {
   other.parameters[2].name = "ROWS";
   EXPECT_THAT(EngineRivals(other, {{0, 256, 256, 2}, one}), IsEmpty());
   EXPECT_THAT(EngineRivals(testing::GemmSpec(), {{64, 64, 64}}), IsEmpty());
+}
+
+TEST(EngineRuleTest, WhatARuleDoesNotNameHasTheKernelsDefault) {
+  const std::vector<int64_t> many = {10, 10, 0, 0};
+  KernelSpec spec = Moe({"sglang"});
+  spec.parameters.push_back({.name = "USE_TMA", .values = {0, 1}});
+  spec.default_configuration = {4, 3, 64, 128, 64, 1, 0};
+  const std::vector<EngineRival> rivals =
+      EngineRivals(spec, {{0, 256, 256, 2}, many});
+  ASSERT_THAT(rivals, SizeIs(1));
+  EXPECT_EQ(rivals[0].configuration, (Configuration{4, 3, 64, 64, 32, 8, 0}));
 }
 
 TEST(EngineRuleTest, EveryStepOfARuleIsOneOfItsConfigurations) {
