@@ -105,8 +105,8 @@ struct TensorMap {
   enum class Swizzle : uint8_t { kNone, k32Bytes, k64Bytes, k128Bytes };
 
   int32_t argument = 0;  // Index into KernelSpec::arguments; a buffer.
-  std::vector<Expression> extents;  // Elements, over dimensions; the contiguous
-                                    // one first.
+  std::vector<Expression> extents;  // Elements, over dimensions and parameters;
+                                    // the contiguous one first.
   std::vector<Expression>
       box;  // Elements that one copy moves, over parameters.
   Swizzle swizzle = Swizzle::kNone;

@@ -45,9 +45,8 @@ struct EngineRival {
 std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
-// at `problem` by themselves, with the kernel's default for parameters that
-// rules do not name, without those that it cannot launch. Empty for other
-// kernels.
+// at `problem` by themselves, without those that it cannot launch. Parameters
+// that rules do not name have the kernel's default. Empty for other kernels.
 // Tokens are the problem's slots by top_k: where experts are spread over
 // devices the engine counts the tokens of all, which a problem does not say.
 std::vector<EngineRival> EngineRivals(const KernelSpec& spec,

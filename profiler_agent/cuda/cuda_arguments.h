@@ -28,8 +28,8 @@ std::optional<std::vector<size_t>> ParameterSizes(const CudaDriver& driver,
 
 // Returns OK if these are the sizes of what the manifest passes: `tensor_maps`
 // maps, then the spec's arguments; of what Triton made, those that are passed,
-// and its own (triton_kernel.h), which says how many maps. Errors: FAILED_PRECONDITION with the argument,
-// its type and what the function takes.
+// and its own (triton_kernel.h), which says how many maps. Errors:
+// FAILED_PRECONDITION with the argument, its type and what the function takes.
 absl::Status CheckParameterSizes(
     const KernelSpec& spec, size_t tensor_maps, const std::string& entry,
     const std::vector<size_t>& sizes,

@@ -63,7 +63,7 @@ class CudaArguments {
   std::vector<CUdeviceptr> buffers_;
   std::vector<std::string> scalars_;
   bool is_tritons_ = false;
-  std::vector<bool> passed_;          // Of Triton's.
+  std::vector<bool> passed_;          // TritonLaunch's.
   std::vector<CUdeviceptr> further_;  // After the arguments.
 };
 

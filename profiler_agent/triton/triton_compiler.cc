@@ -1,5 +1,6 @@
 #include "profiler_agent/triton/triton_compiler.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/tensor_map_plan.h"
 #include "model/kernel/triton_options.h"
 #include "profiler_agent/measure/backend.h"
 #include "profiler_agent/triton/triton_process.h"
@@ -82,8 +84,10 @@ absl::Status AsCandidatesFault(const absl::Status& status) {
   return absl::InvalidArgumentError(status.message());
 }
 
-// Triton's numbers are the driver's.
-absl::StatusOr<std::vector<TritonTensorMap>> MapsOf(const Json& answer) {
+// Returns the answer's maps, of which the request had so many. Triton's numbers
+// are the driver's.
+absl::StatusOr<std::vector<TritonTensorMap>> MapsOf(const Json& answer,
+                                                    size_t wanted) {
   std::vector<TritonTensorMap> maps;
   for (const Json& map : answer.value("maps", Json::array())) {
     const auto box = map.value("box", std::vector<uint32_t>());
@@ -96,11 +100,15 @@ absl::StatusOr<std::vector<TritonTensorMap>> MapsOf(const Json& answer) {
     maps.push_back({.box = {box[0], box[1]},
                     .swizzle = static_cast<TensorMap::Swizzle>(swizzle)});
   }
-  return maps;
+  if (maps.size() == wanted) return maps;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Triton makes ", maps.size(), " tensor maps of ", wanted,
+      " for this device (there are none before compute capability 9.0): "
+      "exclude the configuration by device_predicates"));
 }
 
 absl::StatusOr<TritonKernel> KernelOf(const Json& answer,
-                                      const TritonForm& form) {
+                                      const TritonForm& form, size_t maps) {
   TritonKernel kernel;
   if (!absl::Base64Unescape(answer.value("cubin", ""), &kernel.code) ||
       kernel.code.empty()) {
@@ -110,7 +118,7 @@ absl::StatusOr<TritonKernel> KernelOf(const Json& answer,
   kernel.launch = {.threads = answer.value("threads", int64_t{0}),
                    .shared_bytes = answer.value("shared_bytes", int64_t{0}),
                    .scratch_bytes = answer.value("scratch_bytes", int64_t{0})};
-  ASSIGN_OR_RETURN(kernel.launch.maps, MapsOf(answer));
+  ASSIGN_OR_RETURN(kernel.launch.maps, MapsOf(answer, maps));
   for (const char letter : form) {
     kernel.launch.passed.push_back(letter != kOne);
   }
@@ -227,15 +235,19 @@ absl::StatusOr<TritonKernel> TritonCompiler::Compile(
   const Json request = RequestFor(configuration, form);
   const std::string key = KeyOf(request);
   const std::optional<Json> kept = FindKept(key);
+  const auto maps = static_cast<size_t>(
+      std::count_if(maps_.begin(), maps_.end(), [&](const TensorMap& map) {
+        return DescribeTensorMap(map, configuration).enabled;
+      }));
   if (kept.has_value()) {
-    ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(*kept, form));
+    ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(*kept, form, maps));
     kernel.key = key;
     kernel.from_disk = true;
     return kernel;
   }
   ASSIGN_OR_RETURN(const Json answer, CompileAnew(request));
   Keep(key, answer);
-  ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(answer, form));
+  ASSIGN_OR_RETURN(TritonKernel kernel, KernelOf(answer, form, maps));
   kernel.key = key;
   return kernel;
 }

@@ -357,6 +357,60 @@ TEST_F(TritonCompilerTest, OtherArgumentsAreRefusedWithBothLists) {
                       "parameters (BLOCK_R, BLOCK_C, num_warps)")));
 }
 
+// triton_gelu with a parameter that switches on a map over x.
+LoadedKernel WithAMap(const std::string& code) {
+  LoadedKernel kernel = TritonGelu({{kSource, code}});
+  kernel.spec.parameters.push_back({.name = "USE_MAP", .values = {0, 1}});
+  kernel.spec.implementations[0].tensor_maps = {
+      {.argument = 0,
+       .extents = {Expression::OfDimension(1), Expression::OfDimension(0)},
+       .box = {Expression::OfParameter(1), Expression::OfParameter(0)},
+       .enabled_by = 3}};
+  return kernel;
+}
+
+TEST_F(TritonCompilerTest, TensorMapsComeFirstAndAreNoneWhereSwitchedOff) {
+  const std::string code = absl::StrReplaceAll(
+      own_, {{"def gelu(x,", "def gelu(x_map, x,"},
+             {"BLOCK_C: tl.constexpr)",
+              "BLOCK_C: tl.constexpr, USE_MAP: tl.constexpr)"},
+             {"    value = tl.load(x + at, mask=inside, other=0.0)",
+              "    if x_map is None:\n"
+              "        value = tl.load(x + at, mask=inside, other=0.0)\n"
+              "    else:\n"
+              "        value = x_map.load([0, 0])\n"
+              "    value += 0.0"}});
+  const Configuration with = {4, 256, 4, 1};
+  ASSERT_TRUE(Load(WithAMap(code)).ok());
+  const absl::StatusOr<TritonKernel> without =
+      compiler_->Compile({4, 256, 4, 0}, "DDDDD");
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_TRUE(without->launch.maps.empty());
+  const absl::StatusOr<TritonKernel> kernel = compiler_->Compile(with, "DDDDD");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_NE(kernel->key, without->key);
+  ASSERT_EQ(kernel->launch.maps.size(), 1u);
+  // Rows of shared memory have at most 128 bytes with a swizzle.
+  EXPECT_EQ(kernel->launch.maps[0].box[1], 4u);
+  EXPECT_GT(kernel->launch.maps[0].box[0], 1u);
+
+  options_.capability = 80;
+  ASSERT_TRUE(Load(WithAMap(code)).ok());
+  EXPECT_TRUE(compiler_->Compile({4, 256, 4, 0}, "DDDDD").ok());
+  const absl::Status old = compiler_->Compile(with, "DDDDD").status();
+  EXPECT_EQ(old.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(old.message()),
+              HasSubstr("exclude the configuration by device_predicates"));
+}
+
+TEST_F(TritonCompilerTest, AFunctionWithoutTheMapIsRefused) {
+  const absl::Status status = Load(WithAMap(own_));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the manifest passes tensor maps: 1, then (x, bias, y, "
+                        "rows, columns)"));
+}
+
 TEST_F(TritonCompilerTest, AParameterThatTheFunctionLacksIsRefused) {
   EXPECT_THAT(
       std::string(LoadReplacing(", BLOCK_C: tl.constexpr)", ")").message()),

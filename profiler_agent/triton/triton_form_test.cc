@@ -69,5 +69,15 @@ TEST_F(TritonFormTest, TypesHaveTritonsNames) {
   EXPECT_EQ(TritonTypeName(spec_.arguments[2]), "i32");
 }
 
+TEST_F(TritonFormTest, AMapsTypeHasItsBoxAndIsEmptyWhereItIsSwitchedOff) {
+  const TensorMap map = {
+      .argument = 0,
+      .extents = {Expression::OfDimension(0), Expression::Constant(1)},
+      .box = {Expression::Constant(64), Expression::OfParameter(0)},
+      .enabled_by = 1};
+  EXPECT_EQ(TritonTypeName(spec_, map, {128, 1}), "tensordesc<bf16[128,64]>");
+  EXPECT_EQ(TritonTypeName(spec_, map, {128, 0}), "");
+}
+
 }  // namespace
 }  // namespace wavetune

@@ -24,17 +24,17 @@ struct TritonTensorMap {
 };
 
 // What a launch needs that Triton decides. The function's parameters are the
-// tensor maps, behind each its extents (two of four bytes) and strides (two of
-// eight), the contiguous ones last; the passed arguments; then two pointers:
-// the scratch memory, and one that is null (Triton's profiler's).
+// tensor maps, the passed arguments, then two pointers: the scratch memory, and
+// one that is null (Triton's profiler's). Behind each map are its extents (two
+// of four bytes) and strides (two of eight), the contiguous ones last.
 struct TritonLaunch {
   int64_t threads = 0;        // Of a block.
   int64_t shared_bytes = 0;   // Dynamic, of a block.
   int64_t scratch_bytes = 0;  // Device memory of a block; 0: none.
   std::vector<bool> passed;   // By argument of the manifest: false where the
                               // value is part of the machine code.
-  // Of the manifest's tensor maps those that are encoded; others are part of
-  // the machine code.
+  // The manifest's tensor maps that are encoded; others are part of the machine
+  // code.
   std::vector<TritonTensorMap> maps;
 
   friend bool operator==(const TritonLaunch&, const TritonLaunch&) = default;

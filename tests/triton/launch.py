@@ -91,6 +91,14 @@ class _Storage:
         assert other.memory is self.memory
 
 
+class _Type(str):
+    """The name of an element type, of which descriptors ask the size."""
+
+    @property
+    def itemsize(self) -> int:
+        return np.dtype(Buffer.TYPES[self]).itemsize
+
+
 class Buffer:
     """A numpy array as an argument of a kernel; a guard of poison lies before and behind it.
 
@@ -103,7 +111,7 @@ class Buffer:
 
     def __init__(self, array: np.ndarray, dtype: str) -> None:
         assert array.dtype == self.TYPES[dtype]
-        self.dtype = dtype
+        self.dtype = _Type(dtype)
         self._shape = array.shape
         self._bytes = array.nbytes
         memory = np.full(array.nbytes + 2 * self.GUARD, 0xFF, dtype=np.uint8)

@@ -61,6 +61,27 @@ def test_triton_fused_moe_has_what_engines_launch(specialisation: str) -> None:
     assert (16, 32, 64, 1, 4, 3) in space
 
 
+def problems(kernel: str) -> list[str]:
+    lines = manifest_of(kernel).text.split("\n")
+    return [line for line in lines if line.startswith(("representative_", "correctness_problems"))]
+
+
+@pytest.mark.parametrize("specialisation", ["gate_up", "down"])
+def test_triton_fused_moe_tma_is_triton_fused_moe_and_what_pays_with_tma(
+    specialisation: str,
+) -> None:
+    names = ["BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M", "num_warps"]
+    names.append("num_stages")
+    space = configurations("triton_fused_moe_tma", specialisation, [*names, "USE_TMA"])
+    plain = configurations("triton_fused_moe", specialisation, names)
+    assert {one[:-1] for one in space if not one[-1]} == plain
+    with_tma = {one[:-1] for one in space if one[-1]}
+    assert with_tma < plain and len(with_tma) == 14
+    # Of SGLang's file for Qwen3-30B-A3B on an H100.
+    assert (128, 256, 64, 1, 8, 4) in with_tma
+    assert problems("triton_fused_moe_tma") == problems("triton_fused_moe")
+
+
 @pytest.mark.parametrize("specialisation", ["causal_d64", "causal_d128", "full_d64", "full_d128"])
 def test_triton_attention_has_what_engines_launch(specialisation: str) -> None:
     names = ["BLOCK_Q", "BLOCK_KV", "num_warps", "num_stages"]

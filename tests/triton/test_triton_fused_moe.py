@@ -1,13 +1,15 @@
-"""triton_fused_moe in Triton's interpreter against numpy: both GEMMs, skewed routing."""
+"""Kernels of experts in Triton's interpreter against numpy: both GEMMs, skewed routing."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from launch import Buffer, from_bf16, launch, load, relative_error, to_bf16
 
 KERNEL = load("triton_fused_moe").fused_moe_kernel
+WITH_MAPS = load("triton_fused_moe_tma").fused_moe_kernel
 TOLERANCE = 2e-3  # The manifest's.
 
 
@@ -31,7 +33,7 @@ def order_of(
 def fused_moe(
     tokens: list[int], n: int, k: int, top_k: int, weighted: bool, **constants: int
 ) -> float:
-    """Returns the relative error of one launch on random inputs."""
+    """Returns the relative error of one launch on random inputs; with USE_TMA of WITH_MAPS."""
     constants = {
         "BLOCK_SIZE_M": 16,
         "BLOCK_SIZE_N": 32,
@@ -61,8 +63,24 @@ def fused_moe(
         slots,
         top_k,
     ]
+    kernel, maps = KERNEL, []
+    if "USE_TMA" in constants:
+        kernel, maps = WITH_MAPS, [None, None]
+        arguments.append(constants["USE_TMA"])
+    if constants.get("USE_TMA"):
+        if weighted:  # In the order of places, with something at those that no slot has.
+            places = to_bf16(random.uniform(-1, 1, (len(order), k)))
+            places[order < slots] = a[order[order < slots]]
+            arguments[0] = Buffer(places, "bf16")
+        depth = constants["BLOCK_SIZE_K"]
+        maps = [
+            TensorDescriptor(arguments[0], list(arguments[0].size()), [k, 1], [block, depth]),
+            TensorDescriptor(
+                arguments[1], [len(tokens) * n, k], [k, 1], [constants["BLOCK_SIZE_N"], depth]
+            ),
+        ]
     blocks = len(experts) * -(-n // constants["BLOCK_SIZE_N"])
-    launch(KERNEL, blocks, arguments, constants | {"MUL_ROUTED_WEIGHT": int(weighted)})
+    launch(kernel, blocks, maps + arguments, constants | {"MUL_ROUTED_WEIGHT": int(weighted)})
     row_of = np.arange(slots) if weighted else np.arange(slots) // top_k
     expected = np.einsum("sk,snk->sn", from_bf16(a)[row_of], from_bf16(b)[expert_of])
     if weighted:
@@ -85,6 +103,18 @@ def test_experts_with_few_many_and_no_tokens(
     tokens: list[int], n: int, k: int, top_k: int, weighted: bool
 ) -> None:
     assert fused_moe(tokens, n, k, top_k, weighted) < TOLERANCE
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("tma", [0, 1])
+@pytest.mark.parametrize(
+    "tokens, n, k, top_k",
+    [([0, 5, 0, 17, 2, 0], 80, 48, 8), ([40, 0, 0, 0], 32, 32, 2), ([3, 3, 3, 3], 48, 144, 4)],
+)
+def test_tensor_maps_load_what_pointers_do(
+    tokens: list[int], n: int, k: int, top_k: int, weighted: bool, tma: int
+) -> None:
+    assert fused_moe(tokens, n, k, top_k, weighted, USE_TMA=tma) < TOLERANCE
 
 
 @pytest.mark.parametrize("block", [16, 64, 256])

@@ -153,6 +153,26 @@ def test_a_running_engine_compiles_with_its_own_module_which_stays_as_it_is():
     assert module.fused_moe_kernel is kernel
 
 
+@needs_triton
+def test_tma_is_asked_for_as_sglang_does():
+    """down reads rows that gate_up then stores in sorted order; the configuration has no word of it."""
+    asked = []
+    source = """
+def invoke_fused_moe_kernel(A, B, C, mul_routed_weight, config, a_use_tma, b_use_tma, c_sorted):
+    assert B.dtype.itemsize == 2 and A.dtype == "torch.bfloat16"
+    asked.append((mul_routed_weight, a_use_tma, b_use_tma, c_sorted, "USE_TMA" in config))
+"""
+    module = types.ModuleType("sglang.kernels.ops.moe.fused_moe_triton_kernels")
+    exec(source, module.__dict__)
+    module.asked, module.fused_moe_kernel = asked, types.SimpleNamespace(warmup=None)
+    with_tma = {**RULE, "USE_TMA": True}
+    engine_kernel.compile_here(module, LAYER, engine_kernel.Launch(700, with_tma, RULE))
+    assert asked == [(False, False, True, False, False), (True, False, False, False, False)]
+    asked.clear()
+    engine_kernel.compile_here(module, LAYER, engine_kernel.Launch(700, RULE, with_tma))
+    assert asked == [(False, False, False, True, False), (True, True, True, False, False)]
+
+
 def test_the_package_that_a_folder_is_in_comes_first(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(package(tmp_path / "installed", "vllm")))
     folder = package(tmp_path / "named", "vllm").joinpath("vllm", "model_executor", "layers", "fused_moe", "configs")

@@ -436,6 +436,61 @@ def test_an_up_file_with_tma_alone_has_it_for_both_products_as_before(exporter):
     assert not (exporter.out / "configs" / name.replace(".json", "_down.json")).exists()
 
 
+# A kernel that has USE_TMA, and the table that is shipped with it.
+WITH_TMA = tables.ROOT / "kernels" / "triton_fused_moe_tma"
+WITH_TMA_TABLE = ["--table", WITH_TMA / "tables" / "h200.table", "--device-name", "NVIDIA H200"]
+
+
+def tma(exporter, monkeypatch, *more):
+    """Exports them for SGLang, whose rule is its own."""
+    monkeypatch.setattr(wavetune, "engine_rule", wavetune._native.engine_rule)
+    exporter.kernel = WITH_TMA
+    return exporter.export("sglang", *WITH_TMA_TABLE, "--max-tokens", 8192, "--force", *more)
+
+
+def test_tma_is_decided_for_both_products_and_written_as_sglang_does(exporter, monkeypatch):
+    assert tma(exporter, monkeypatch) == 0, exporter.said
+    assert "versions of SGLang before 0.5.23" in exporter.said
+    names = [f"{SGLANG_FOLDER}/{VLLM_NAME}", f"{SGLANG_FOLDER}/{VLLM_NAME}".replace(".json", "_down.json")]
+    up, down = (exporter.read(name) for name in names)
+    assert list(up.entries) == list(down.entries)
+    client = wavetune.connect(mode="offline", cache_dir=None, table_file=WITH_TMA_TABLE[1])
+    tuner = client.tuner("triton_fused_moe_tma", specialisation="gate_up")
+    for tokens in (1, 30, 700, 2000, 4096, 8192):
+        for entry, expected in zip((up.at(tokens), down.at(tokens)), decided(tuner, tokens, None)):
+            with_tma = expected.pop("USE_TMA")
+            assert entry == {**expected, **({"USE_TMA": True} if with_tma else {})}, tokens
+    assert "USE_TMA" not in up.at(1) and up.at(4096)["USE_TMA"] is True is down.at(8192)["USE_TMA"]
+
+
+def test_an_entry_with_tma_is_a_floor_that_a_table_with_tma_predicts(exporter, monkeypatch):
+    own = dict(BLOCK_SIZE_M=128, BLOCK_SIZE_N=256, BLOCK_SIZE_K=64, GROUP_SIZE_M=16, num_warps=8, num_stages=4)
+    own["USE_TMA"] = True
+    name = f"triton_3_6_0/{VLLM_NAME}"
+    down = name.replace(".json", "_down.json")
+    assert tma(exporter, monkeypatch, *ship(exporter, "sglang", {name: {"1": own}, down: {"1": own}})) == 0, exporter.said
+    reader = exporter.read(f"configs/{name}")
+    assert reader.at(4096) == own
+    assert reader.at(8)["BLOCK_SIZE_M"] == 16, "tiles of 128 rows for single tokens are replaced"
+    assert "no prediction" not in exporter.said
+
+
+@pytest.mark.parametrize("code, status", [("up_moe_use_tma = True", 0), ("down_moe_use_tma = True", 1)])
+def test_an_sglang_that_takes_tma_in_downs_file_alone_is_refused(exporter, monkeypatch, code, status):
+    folder = install(exporter, monkeypatch, "sglang", "srt/layers/moe/moe_runner/triton_utils/configs", "0.5.9")
+    (folder.parent / "fused_moe.py").write_text(code)
+    (folder / "triton_3_6_0").mkdir()
+    (folder / "triton_3_6_0" / "E=7,N=7,device_name=NVIDIA_H200.json").write_text(json.dumps({"1": FAST}))
+    assert tma(exporter, monkeypatch) == status, exporter.said
+    assert ("triton_fused_moe), or update SGLang" in exporter.said) == (status == 1)
+
+
+def test_vllm_takes_no_kernel_with_tma(exporter):
+    exporter.kernel = WITH_TMA
+    assert exporter.export("vllm", *WITH_TMA_TABLE) == 1
+    assert "USE_TMA" in exporter.said and "does not say that vllm launches it" in exporter.said
+
+
 def test_what_sglang_ships_is_copied_beside_as_its_folder_is_hidden(exporter, tuner):
     other = "triton_3_4_0/E=64,N=1280,device_name=NVIDIA_H200.json"
     older = "triton_3_4_0/" + VLLM_NAME
