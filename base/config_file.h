@@ -39,9 +39,9 @@ struct ConfigFile {
 };
 
 // Returns what `text` says. Errors: INVALID_ARGUMENT with the number of each
-// faulty line ("line 3: ..."), the first ten of them: a section that is not one
-// of `sections`, a line that is neither section nor entry, an entry outside of
-// sections.
+// faulty line ("line 3: ..."), the first ten of them. Faulty is a section that
+// is not one of `sections`, a line that is neither section nor entry, and an
+// entry outside of sections.
 absl::StatusOr<ConfigFile> ParseConfig(
     absl::string_view text, const std::vector<std::string>& sections);
 

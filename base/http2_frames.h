@@ -29,8 +29,8 @@ enum class FrameType : uint8_t {
   kContinuation = 9,
 };
 
-inline constexpr uint8_t kEndStream = 0x1;  // Of DATA and HEADERS.
-inline constexpr uint8_t kAck = 0x1;        // Of SETTINGS and PING.
+inline constexpr uint8_t kEndStream = 0x1;  // On DATA and HEADERS.
+inline constexpr uint8_t kAck = 0x1;        // On SETTINGS and PING.
 inline constexpr uint8_t kEndHeaders = 0x4;
 inline constexpr uint8_t kPadded = 0x8;
 inline constexpr uint8_t kPriority = 0x20;
@@ -48,7 +48,7 @@ struct Http2Frame {
   FrameType type = FrameType::kData;
   uint8_t flags = 0;
   uint32_t stream = 0;
-  size_t size = 0;  // Of the payload.
+  size_t size = 0;  // The payload's.
   absl::string_view payload = {};
 };
 
@@ -89,14 +89,14 @@ std::string EncodeRequestHeaders(absl::string_view path,
 // fail.
 std::string EncodeStatusHeaders(int code, absl::string_view message);
 
-// Returns the fields of a whole header block, by name; what is Huffman-coded
-// has an empty value. Errors: DATA_LOSS for what is no header block, or refers
-// to a dynamic table.
+// Returns the fields of a whole header block, by name; a Huffman-coded one has
+// an empty value. Errors: DATA_LOSS for bytes that are no header block, or
+// refer to a dynamic table.
 absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
     absl::string_view block);
 
-// Returns what is in a DATA, HEADERS or CONTINUATION frame, without padding and
-// priority. Errors: DATA_LOSS.
+// Returns the content of a DATA, HEADERS or CONTINUATION frame, without padding
+// and priority. Errors: DATA_LOSS.
 absl::StatusOr<absl::string_view> ContentOf(const Http2Frame& frame);
 
 // Return the text of a grpc-message, and the reverse. Cannot fail.

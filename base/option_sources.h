@@ -2,8 +2,8 @@
 // environment, else from the configuration file, else it is the default.
 //
 // CLI11 reads a configuration file before the environment, so it is not asked
-// to: the file's values are given to the options that are still without one
-// once CLI11 has parsed.
+// to. The file's values go to the options that are still without one once CLI11
+// has parsed.
 //
 //   CLI::App app;
 //   Declare(app, arguments);
@@ -37,19 +37,19 @@ inline const std::vector<std::string>& ConfigSections() {
 
 class OptionSources {
  public:
-  // Takes all options of `app` itself (not of its subcommands) that have a long
-  // name, but those of `not_in_file` and help and version; gives each of them
-  // that has none a variable of the environment, `prefix` + its name; and
-  // declares --config, --print-config and --check-config. A flag whose default
-  // is true says so itself (default_str). Before parsing; `app`
+  // Takes all options of `app` itself (not of its subcommands) that have a
+  // long name, but those of `not_in_file` and help and version. Gives each of
+  // them that has none a variable of the environment, `prefix` + its name.
+  // Declares --config, --print-config and --check-config. A flag whose
+  // default is true says so itself (default_str). Before parsing; `app`
   // outlives it.
   OptionSources(CLI::App& app, std::string section, absl::string_view prefix,
                 const std::vector<std::string>& not_in_file = {});
 
   // Gives options without a value what the file of --config says, after
   // parsing. Without --config does nothing. Errors: as ReadConfigFile;
-  // INVALID_ARGUMENT with path and line for a key that no option has and a
-  // value that its option does not take, also where a flag or variable wins.
+  // INVALID_ARGUMENT with path and line for an unknown key and a value that its
+  // option does not take, also where a flag or variable wins.
   absl::Status ApplyFile();
 
   // Whether only the configuration is wanted, not the program.

@@ -41,17 +41,17 @@ struct LaunchCandidate {
                                  // is not in the portfolio.
   bool is_default = false;       // What Resolve answers where it has no better.
   std::string cubin;             // File name, in the same folder.
-  std::string sha256;            // Of the cubin, hex.
+  std::string sha256;            // The cubin's, hex.
   int64_t size_bytes = 0;
   LaunchDescriptor launch;
 };
 
 struct LaunchFile {
   std::string kernel;
-  std::string fingerprint;        // Of what was compiled.
+  std::string fingerprint;        // The compiled kernel's.
   std::string table_digest;       // Where the portfolio is from.
   std::string table_fingerprint;  // Differs where that was allowed.
-  std::string silicon_key;        // Of the table.
+  std::string silicon_key;        // The table's.
   std::string environment_key;
   std::string architecture;  // "sm_90a".
   std::string compiler;      // "NVRTC 13.0".

@@ -30,7 +30,7 @@ GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
     ("other pages", ["docs/*.md"], {"what": 4, "of": 0, "long": 6}),
-    ("other headers", ["*.h"], {"what": 35, "of": 30, "long": 16}),
+    ("other headers", ["*.h"], {"what": 15, "of": 5, "long": 3}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
 

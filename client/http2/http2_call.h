@@ -1,8 +1,8 @@
 // Http2Call: one gRPC call on a connection of its own, with system calls only.
 //
 // Why beside gRPC: a process that was forked while its parent used gRPC cannot
-// use it (its threads are not there, its polling set is shared with the
-// parent's), and there is no way to start it anew. This has no state but the
+// use it, and there is no way to start it anew. Its threads are not there, and
+// its polling set is shared with the parent's. This has no state but the
 // call's, so that it works in any process.
 //
 //   Http2Call call("unix:/run/wavetune/reader.sock");
@@ -79,7 +79,7 @@ class Http2Call {
   const std::string endpoint_;
   int socket_ = -1;
   int cancel_ = -1;                     // An eventfd.
-  std::optional<int64_t> deadline_us_;  // Of the steady clock.
+  std::optional<int64_t> deadline_us_;  // On the steady clock.
   std::string received_;
   std::string block_;                          // Headers, not yet whole.
   std::map<std::string, std::string> fields_;  // Headers and trailers.

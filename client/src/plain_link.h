@@ -1,6 +1,6 @@
 // PlainLink: calls to a daemon without gRPC, for processes that cannot use it
-// (client/http2/http2_call.h): each on a connection of its own, each with a
-// deadline, all of which can be cut off.
+// (client/http2/http2_call.h). Each is on a connection of its own, with a
+// deadline, and all can be cut off.
 //
 // Thread safety: thread-safe.
 #ifndef WAVETUNE_CLIENT_SRC_PLAIN_LINK_H_

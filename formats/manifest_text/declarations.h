@@ -20,7 +20,7 @@ namespace wavetune {
 // and grid of problems that is a text by what it says, one or several in its
 // place. Their expressions stay texts. Parameters' defaults become
 // `default_configuration`. Returns the faults, each with its path and place;
-// what has one is left out.
+// faulty declarations are left out.
 std::vector<std::string> ExpandDeclarations(const ManifestPlaces& places,
                                             v1::KernelSpec& spec);
 

@@ -25,7 +25,7 @@ struct Token {
   Kind kind = Kind::kEnd;
   absl::string_view text;  // Empty at the end.
   size_t at = 0;
-  int64_t number = 0;  // Of kNumber.
+  int64_t number = 0;  // kNumber's.
 
   bool Is(absl::string_view wanted) const {
     return kind != Kind::kEnd && text == wanted;

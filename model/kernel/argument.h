@@ -49,7 +49,7 @@ struct ElementBlocks {
 struct FloatValues {
   enum class Kind : uint8_t {
     kUniform,  // From `first` to `second`.
-    kNormal,   // Of mean `first` and deviation `second`.
+    kNormal,   // With mean `first` and deviation `second`.
   };
   Kind kind = Kind::kUniform;
   double first = -1;
@@ -78,7 +78,7 @@ struct Argument {
   int32_t aligned = 0;
   // What an integer input holds, in place of random values.
   std::optional<ElementBlocks> blocks;
-  Zeroed zeroed = Zeroed::kEveryLaunch;  // Of a workspace.
+  Zeroed zeroed = Zeroed::kEveryLaunch;  // A workspace's.
 };
 
 // Whether a launch finds values in the buffer: an input, or one that is read

@@ -1,8 +1,8 @@
 // Whether a compiled kernel takes the arguments that its manifest declares.
 //
 // Why: the driver copies as many bytes as the kernel declares from where each
-// argument is. One too few, or a scalar of another size, is not an error of the
-// driver but a kernel that reads what was never passed.
+// argument is. One too few, or a scalar of another size, is no error of the
+// driver. The kernel then reads bytes that were never passed.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_ARGUMENTS_H_

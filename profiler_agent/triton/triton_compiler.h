@@ -49,8 +49,8 @@ class TritonCompiler {
   // imports it when something must be compiled. `kernel` outlives it, and has
   // `implementation`. Errors, none of them a candidate's: UNIMPLEMENTED where
   // it cannot be imported, its arguments are not the manifest's, or importing
-  // crashes or hangs; UNAVAILABLE where the interpreter cannot be started or
-  // Triton is no longer what it was; RESOURCE_EXHAUSTED.
+  // crashes or hangs. UNAVAILABLE where the interpreter cannot be started or
+  // Triton is another one now. RESOURCE_EXHAUSTED.
   static absl::StatusOr<std::unique_ptr<TritonCompiler>> Load(
       const TritonCompilerOptions& options, const LoadedKernel& kernel,
       const Implementation& implementation);
@@ -62,8 +62,8 @@ class TritonCompiler {
                     const Problem& problem) const;
 
   // Returns the machine code for launches of a form. Errors: INVALID_ARGUMENT
-  // with Triton's message, also where it crashes or hangs; RESOURCE_EXHAUSTED
-  // where somebody else kills it, or something runs out; as Load where the
+  // with Triton's message, also where it crashes or hangs. RESOURCE_EXHAUSTED
+  // where somebody else kills it, or something runs out. As Load where the
   // process had to be started anew and could not.
   absl::StatusOr<TritonKernel> Compile(const Configuration& configuration,
                                        const TritonForm& form);

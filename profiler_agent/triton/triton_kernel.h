@@ -48,7 +48,7 @@ struct TritonKernel {
   int64_t spilled_bytes = 0;  // Stores and loads of a thread, as ptxas counts.
   std::string serialised;     // What ptxas says of wgmma.
   int64_t tensor_memory_excess = 0;  // Columns beyond what there are.
-  std::string key;  // Of the entry in the cache on disk (program_cache.h).
+  std::string key;  // The entry's in the cache on disk (program_cache.h).
   bool from_disk = false;
 };
 

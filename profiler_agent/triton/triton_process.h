@@ -36,12 +36,12 @@ class TritonProcess {
 
   bool running() const { return process_->running(); }
 
-  // Returns the answer to a request. Errors: INVALID_ARGUMENT with what the
-  // process says is wrong; and, after each of which it is dead,
-  // DEADLINE_EXCEEDED it did not answer in time and was killed;
+  // Returns the answer to a request. Errors: INVALID_ARGUMENT with the
+  // process's own message. It is dead after the others:
+  // DEADLINE_EXCEEDED it did not answer in time and was killed.
   // RESOURCE_EXHAUSTED somebody else killed it, or something ran out
-  // (environment_error.h); else as PipedProcess::Died; DATA_LOSS it did not
-  // speak the protocol.
+  // (environment_error.h); else as PipedProcess::Died. DATA_LOSS it did
+  // not speak the protocol.
   absl::StatusOr<nlohmann::ordered_json> Call(
       const nlohmann::ordered_json& request, std::chrono::milliseconds timeout);
 

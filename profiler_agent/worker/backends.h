@@ -11,7 +11,7 @@
 namespace wavetune {
 
 struct BackendOptions {
-  std::string cache_dir;                   // Of drivers; empty: their own.
+  std::string cache_dir;                   // For drivers; empty: their own.
   std::vector<std::string> replay_traces;  // Folders.
   bool replay_judged = false;              // Answer at judged problems, too.
   int replay_boards = 1;                   // Pretended of each device.
@@ -19,8 +19,8 @@ struct BackendOptions {
   // "sm_90a": the CUDA backend compiles for it and launches nothing, so that it
   // needs no GPU. Empty: uses the machine's GPUs.
   std::string compile_only_architecture;
-  // What a CUDA worker's buffers may hold: up to 1 a part of what is free
-  // without them, above 1 MiB.
+  // Memory that a CUDA worker's buffers may hold: up to 1 a part of the bytes
+  // that are free without them, above 1 MiB.
   double memory_cap = 0.5;
   // What compiles Triton kernels for the CUDA backend: a path, or a name on
   // PATH.

@@ -74,8 +74,8 @@ class FakeFleetRegistry : public FleetRegistry {
   void Refuse(absl::Status why);
   // The next commit is made, and its caller told that nobody answered.
   void LoseNextAnswer();
-  // As after a partition that outlasts the time to live: what is of the session
-  // goes; another begins at once where it is connected, else on Connect.
+  // As after a partition that outlasts the time to live: the session's entries
+  // go; another begins at once where it is connected, else on Connect.
   void EndSession();
 
  private:
@@ -86,7 +86,7 @@ class FakeFleetRegistry : public FleetRegistry {
   // Tells every connected node of changed entries.
   void Tell(const std::vector<FleetNews::Entry>& changed);
   void BeginSession();
-  // What is of the session goes.
+  // The session's entries go.
   void DropSession();
 
   FakeFleet* const fleet_;

@@ -60,7 +60,7 @@ class FleetMember {
   // Pointers outlive the object.
   struct Options {
     FleetMembership membership;
-    std::string version;  // Of the program.
+    std::string version;  // The program's.
     TableCatalog* tables = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;

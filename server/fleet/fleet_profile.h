@@ -43,7 +43,7 @@ struct FleetProfile {
   std::string by;    // As JobRecord::by.
   std::string why;
   int64_t asked_at_us = 0;  // Since the Unix epoch, by that node's clock.
-  // As JobRecord's; 0: what is usual where it is done.
+  // As JobRecord's; 0: the usual one of the node that does it.
   double budget_s = 0;
   int32_t samples_per_candidate = 0;
   int32_t portfolio_size = 0;
@@ -54,7 +54,7 @@ struct FleetProfile {
   std::vector<Failure> failures;
   bool done = false;
   std::string done_by;
-  std::string digest;  // Of the promoted table; empty: none was.
+  std::string digest;  // The promoted table's; empty: none was.
   std::string outcome;
 
   friend bool operator==(const FleetProfile&, const FleetProfile&) = default;

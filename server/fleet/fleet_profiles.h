@@ -16,9 +16,9 @@
 // A holder counts where its entry is of a session and its node is in the
 // registry, too: what somebody writes there keeps nobody from profiling.
 //
-// A node that cannot reach the registry for a while profiles by itself: what
-// it promotes is published when it is back, or stays a candidate where another
-// was ahead (fleet_step.h).
+// A node that cannot reach the registry for a while profiles by itself. Its
+// table is published when it is back, or stays a candidate where another was
+// ahead (fleet_step.h).
 //
 // Thread safety: thread-safe; one thread of its own waits for the network.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_PROFILES_H_
@@ -129,7 +129,7 @@ class FleetProfiles {
 
   // The same of each kernel and class of devices of this node that a request
   // names. Errors: also NOT_FOUND where there is none; INVALID_ARGUMENT for a
-  // rollout that is wrong. What was asked for before one that fails stays so.
+  // rollout that is wrong. Profiles asked for before one that fails stay.
   absl::StatusOr<std::vector<FleetView::Profile>> AskFor(
       const ReprofileRequest& request, const RolloutPlan& rollout);
 
@@ -138,7 +138,7 @@ class FleetProfiles {
   absl::StatusOr<RolloutPlan> RolloutOf(const ProfileKey& key,
                                         const std::string& digest);
 
-  // Returns what is known of the classes of this node's devices.
+  // Returns the profiles of the classes of this node's devices.
   std::vector<FleetView::Profile> View();
 
  private:
@@ -147,10 +147,10 @@ class FleetProfiles {
   // What the registry has of a class and kernel.
   struct Seen {
     std::optional<FleetProfile> profile;
-    int64_t revision = 0;    // Of the profile; 0: there is none.
+    int64_t revision = 0;    // The profile's; 0: there is none.
     std::string unreadable;  // Why there is no profile, though an entry.
     std::optional<FleetHolder> holder;
-    int64_t holder_revision = 0;  // Of its entry, believed or not; 0: none.
+    int64_t holder_revision = 0;  // Its entry's, believed or not; 0: none.
     Time look_at{};               // When its node is looked for.
     bool missed = false;          // It was not there the last time.
     Time take_over_at{};          // This node's turn, where nobody holds it.
@@ -183,7 +183,7 @@ class FleetProfiles {
   void Run();
   void WatchClasses();
   void OnNews(const std::string& fleet_class, const FleetNews& news);
-  // Appends what is to be said to `notes`. Holds mutex_.
+  // Appends the news to `notes`. Holds mutex_.
   void TakeEntry(const FleetNews::Entry& one, std::vector<std::string>* notes);
   // Lets go of holders whose nodes are not there.
   void LookForHolders();
@@ -228,7 +228,7 @@ class FleetProfiles {
   // Guarded by mutex_.
   bool stopping_ = false;
   bool awake_ = true;
-  uint64_t news_ = 0;  // Grows with what is heard.
+  uint64_t news_ = 0;  // Grows with news.
   std::string outage_;
   Time outage_since_{};
   std::map<std::string, Seen> seen_;     // By ProfilePlace.

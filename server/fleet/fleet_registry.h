@@ -11,8 +11,8 @@
 // prefix, which the registry adds.
 //
 // Who may write to the registry, or stands between, is not trusted with a
-// node's memory: whatever is read has bounds (FleetBounds). Keys outside of
-// what was asked for are dropped.
+// node's memory: whatever is read has bounds (FleetBounds). Keys beside the
+// wanted ones are dropped.
 //
 // Revisions are the registry's: they grow with each commit, over all keys, for
 // as long as the registry is not restored from a backup.
@@ -39,26 +39,26 @@ namespace wavetune {
 struct FleetEntry {
   std::string key;
   std::string value;
-  int64_t revision = 0;     // Of its last change.
+  int64_t revision = 0;     // Its last change's.
   bool of_session = false;  // It goes when the session of who wrote it ends.
   bool cut = false;         // The value was too large, and is left out.
 
   friend bool operator==(const FleetEntry&, const FleetEntry&) = default;
 };
 
-// What is read of the entries beneath a prefix. A value that is too large comes
-// without its bytes. Where all entries together are too much the reading fails:
-// this node goes on with what it knew.
+// Bounds on reading the entries beneath a prefix. A value that is too large
+// comes without its bytes. Where all entries together are too much the reading
+// fails: this node goes on with what it knew.
 struct FleetBounds {
-  size_t entry_bytes = size_t{64} << 10;  // Of one value; 0: keys alone.
-  size_t all_bytes = size_t{4} << 20;     // Of keys and values.
+  size_t entry_bytes = size_t{64} << 10;  // One value's; 0: keys alone.
+  size_t all_bytes = size_t{4} << 20;     // Keys and values.
   size_t entries = 10000;
 };
 
 // Entries beneath a prefix at one moment, sorted by key.
 struct FleetListing {
   std::vector<FleetEntry> entries;
-  int64_t revision = 0;  // Of the registry then.
+  int64_t revision = 0;  // The registry's then.
 };
 
 // One change of a commit.
@@ -138,10 +138,10 @@ class FleetRegistry {
                                     const FleetBounds& bounds = {});
 
   // Makes all changes or none; returns the revision that they have. Errors:
-  // ABORTED where an entry does not have the expected revision;
-  // FAILED_PRECONDITION for writes of a session where there is none just now;
+  // ABORTED where an entry does not have the expected revision.
+  // FAILED_PRECONDITION for writes of a session where there is none just now.
   // INVALID_ARGUMENT for too many writes, two of one key, or a value that is
-  // too large; RESOURCE_EXHAUSTED where the registry is full.
+  // too large. RESOURCE_EXHAUSTED where the registry is full.
   virtual absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) = 0;
 
@@ -161,8 +161,8 @@ class FleetRegistry {
   // last: how it answers this node, whatever else that asks for.
   virtual absl::Status Session() = 0;
 
-  // Calls `listener` from now on each time that a session begins: what was of
-  // the one before is gone, or will be. Drop the handle to end.
+  // Calls `listener` from now on each time that a session begins: entries of
+  // the one before are gone, or will be. Drop the handle to end.
   [[nodiscard]] virtual std::unique_ptr<WatchHandle> OnSession(
       SessionListener listener) = 0;
 };

@@ -37,7 +37,7 @@ struct FleetParty {
 template <typename Content>
 struct PlacedContent {
   Content content;
-  std::string public_key;  // Of who signed.
+  std::string public_key;  // The signer's.
 };
 
 // Returns the bytes to store at `place`; sets what the content says of itself.
@@ -52,8 +52,8 @@ std::string SignPlaced(absl::string_view purpose, const FleetParty& party,
   return SignContent(purpose, content.SerializeAsString(), key);
 }
 
-// Reads an entry. Errors: as ReadSignedContent; PERMISSION_DENIED where who
-// signed may not for the silicon; DATA_LOSS for what is of elsewhere.
+// Reads an entry. Errors: as ReadSignedContent; PERMISSION_DENIED where the
+// signer may not for the silicon; DATA_LOSS for an entry of elsewhere.
 template <typename Content>
 absl::StatusOr<PlacedContent<Content>> ReadPlaced(
     absl::string_view purpose, const std::string& fleet,

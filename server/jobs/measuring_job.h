@@ -1,7 +1,7 @@
 // MeasuringJob: measures given problems and says how good the table's choice
 // is.
 //
-// The minimum over many noisy timings is biased low, so after an exhaustive
+// The minimum over many noisy timings is biased low. So after an exhaustive
 // pass the choice, the default and the fastest few are measured again,
 // interleaved, and regret is judged from that alone. What it measures is kept
 // in generation kMeasuredGeneration, which no fit reads: quality may be judged
@@ -82,7 +82,7 @@ struct FailedConfiguration {
   std::string reason;
 };
 
-// The outcome at one problem; what was not asked for or failed is absent.
+// The outcome at one problem; a part not asked for, or failed, is absent.
 struct MeasuredProblem {
   Problem problem;
   std::optional<MeasuredConfiguration> chosen;
@@ -96,7 +96,7 @@ struct MeasuredProblem {
   // (HeldOutFraction); 0 where that is not known.
   double held_out_fraction = 0;
   std::vector<MeasuredConfiguration> all;  // Fastest first.
-  std::string digest;                      // Of the table that chose.
+  std::string digest;                      // The table's that chose.
   std::vector<MeasuredVendorBaseline> vendor_baselines;
   std::vector<FailedConfiguration> failed;  // Missing in all of the above.
 };
@@ -104,8 +104,8 @@ struct MeasuredProblem {
 // Hears of what a measuring job found, on the job's thread.
 struct MeasureListener {
   std::function<void(const MeasuredProblem&)> on_result;
-  // Of recordings: samples as they are stored; then, once and last, where it is
-  // complete, what they belong to.
+  // A recording's samples as they are stored; then, once and last, where it is
+  // complete, their candidates and problems.
   std::function<void(const RecordedSamples&)> on_recorded =
       [](const RecordedSamples&) {};
   std::function<void(const Recording&)> on_recording = [](const Recording&) {};
@@ -142,7 +142,7 @@ class MeasuringJob {
   };
   // Measures items request_.rounds times, interleaved.
   absl::StatusOr<Rounds> MeasureInRounds(const std::vector<MeasureItem>& items);
-  // What was measured at a problem, and what could not be.
+  // The measurements at a problem, and the failures.
   struct AtProblem {
     std::map<Configuration, MeasuredConfiguration> measured;
     std::map<Configuration, std::string> failed;
@@ -178,7 +178,7 @@ class MeasuringJob {
     int crashes = 0;  // Hangs included.
     bool measured = false;
   };
-  // Of those that crashed, or were measured, by specialisation.
+  // Those that crashed, or were measured, by specialisation.
   std::map<std::pair<std::string, Configuration>, History> histories_;
   int64_t judged_anchors_ = 0;  // Left out of a recording's anchors.
   std::shared_ptr<const TunableKernel> kernel_;

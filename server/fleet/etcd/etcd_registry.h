@@ -4,8 +4,8 @@
 //   ASSIGN_OR_RETURN(auto registry, EtcdRegistry::Create(options));
 //
 // Thread safety: thread-safe. Has a thread of watches, and one of the session
-// from the first call on that needs one: a write that is of the session before
-// etcd has granted it is FAILED_PRECONDITION.
+// from the first call on that needs one. A write of the session before etcd has
+// granted it is FAILED_PRECONDITION.
 #ifndef WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 #define WAVETUNE_SERVER_FLEET_ETCD_ETCD_REGISTRY_H_
 
