@@ -39,6 +39,10 @@ class ProseTest(unittest.TestCase):
         text = "// %s\n// %s.\nint a;\n" % ("word " * 16, "word " * 16)
         self.assertEqual([(1, "long")], [fault[:2] for fault in prose.faults("a.h", text)])
 
+    def test_reads_comments_of_c(self):
+        text = "/* What is here\n * goes.\n *\n *   what is(code);\n */\nint a; /* Of b. */\nint what = is;\n"
+        self.assertEqual([(1, "what"), (6, "of")], [fault[:2] for fault in prose.faults("a.h", text)])
+
     def test_reads_no_code_tables_or_headings(self):
         self.assertEqual([], kinds("# What is there\n| what is there |\n```\nwhat is there\n```\n"))
         self.assertEqual([], kinds("//   what is(there);\nauto what = is;\n", "a.h"))

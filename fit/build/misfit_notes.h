@@ -24,7 +24,7 @@ namespace wavetune {
 //
 // Judged are launches at representative problems, each predicted by a model
 // that was fitted without it. The third with the smallest values and the third
-// with the largest are compared, each value against what is usual of its
+// with the largest are compared, each value against the usual one of its
 // configuration. A coordinate is not followed where launches of the latter take
 // at least a tenth longer than predicted, beside the former, and more than
 // three standard errors over their problems. Cannot fail. Cost: two fits of

@@ -28,7 +28,7 @@ struct TritonTensorMap {
 // one that is null (Triton's profiler's). Behind each map are its extents (two
 // of four bytes) and strides (two of eight), the contiguous ones last.
 struct TritonLaunch {
-  int64_t threads = 0;        // Of a block.
+  int64_t threads = 0;        // In a block.
   int64_t shared_bytes = 0;   // Dynamic, of a block.
   int64_t scratch_bytes = 0;  // Device memory of a block; 0: none.
   std::vector<bool> passed;   // By argument of the manifest: false where the

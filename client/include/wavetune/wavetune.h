@@ -22,7 +22,7 @@
  *
  * Why beside the C++ library: C++ has no stable ABI. libwavetune.so needs no
  * compiler, flags or standard library in common with its caller, and exports
- * nothing but what is declared here.
+ * nothing but the declarations here.
  *
  * Errors: functions that can fail return a wavetune_status and leave their
  * outputs as they were; wavetune_last_error() then says what, which key and
@@ -50,7 +50,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of this header; wavetune_c_api_version() says the library's. */
+/* This header's; wavetune_c_api_version() says the library's. */
 #define WAVETUNE_C_API_VERSION_MAJOR 1
 #define WAVETUNE_C_API_VERSION_MINOR 2
 
@@ -83,7 +83,7 @@ typedef enum wavetune_status {
   WAVETUNE_UNKNOWN = 2,
   WAVETUNE_INVALID_ARGUMENT = 3,
   WAVETUNE_DEADLINE_EXCEEDED = 4,
-  WAVETUNE_NOT_FOUND = 5, /* The message lists what is known. */
+  WAVETUNE_NOT_FOUND = 5, /* The message lists known ones. */
   WAVETUNE_ALREADY_EXISTS = 6,
   WAVETUNE_PERMISSION_DENIED = 7,
   WAVETUNE_RESOURCE_EXHAUSTED = 8,  /* No memory, or a buffer too small. */
@@ -112,7 +112,7 @@ typedef struct wavetune_tuner wavetune_tuner;
 /* Where decisions come from. */
 enum {
   WAVETUNE_MODE_UNSPECIFIED = 0,
-  WAVETUNE_MODE_AUTO = 1,    /* The daemon, else what is local. */
+  WAVETUNE_MODE_AUTO = 1,    /* The daemon, else local tables. */
   WAVETUNE_MODE_OFFLINE = 2, /* Local files only; nothing changes. */
   WAVETUNE_MODE_REPLAY = WAVETUNE_MODE_OFFLINE, /* Its name until 0.1. */
   WAVETUNE_MODE_OFF = 3 /* The kernel's default, always. */
@@ -122,12 +122,12 @@ enum {
 typedef struct wavetune_client_options {
   size_t struct_size;     /* sizeof(wavetune_client_options) */
   const char* endpoint;   /* NULL or "": WAVETUNE_ENDPOINT, else the default. */
-  const char* cache_dir;  /* Of fetched tables. NULL: the user's; "": none. */
+  const char* cache_dir;  /* For fetched tables. NULL: user's; "": none. */
   const char* table_file; /* A table, or a folder of them. NULL or "":
                              WAVETUNE_TABLE_FILE, else none. */
   const char* pin;  /* The table set to keep to: its digest, or "kernel=digest,
                        ...". NULL or "": WAVETUNE_PIN, else none. */
-  double timeout_s; /* Of one call to the daemon; 0: the default (2 s). */
+  double timeout_s; /* For one call to the daemon; 0: the default (2 s). */
   int32_t mode;     /* WAVETUNE_MODE_...; 0: WAVETUNE_MODE, else auto. */
   int32_t no_watch; /* Not 0: does not hear of new tables. */
   /* Since 1.1: */
@@ -143,8 +143,8 @@ typedef struct wavetune_client_options {
  * tuners then come from the cache, a table file, or are the kernels' defaults
  * (docs/client.md).
  * Errors: INVALID_ARGUMENT for an endpoint, timeout, mode, table file or pin
- * that makes no sense, for options of a newer header that this library would
- * have to ignore; NOT_FOUND for a pinned set that nobody knows. */
+ * that makes no sense, and for options of a newer header that this library
+ * would have to ignore. NOT_FOUND for a pinned set that nobody knows. */
 WAVETUNE_API wavetune_status wavetune_client_connect(
     const wavetune_client_options* options, wavetune_client** client);
 
@@ -192,11 +192,11 @@ typedef struct wavetune_tuner_options {
  * once: a few calls to the daemon.
  * Errors: INVALID_ARGUMENT for a number that is no activation, and for
  * prepared configurations of another number of parameters than the kernel's,
- * or NULL with a count;
+ * or NULL with a count.
  * FAILED_PRECONDITION when the choice is ambiguous, or a pinned set has no
- * table of the kernel; NOT_FOUND for an unknown kernel, device or
- * specialisation; UNAVAILABLE when neither the daemon nor anything local knows
- * the kernel; DATA_LOSS for a damaged table. */
+ * table of the kernel. NOT_FOUND for an unknown kernel, device or
+ * specialisation. UNAVAILABLE when neither the daemon nor anything local knows
+ * the kernel. DATA_LOSS for a damaged table. */
 WAVETUNE_API wavetune_status wavetune_client_get_tuner(
     wavetune_client* client, const char* kernel,
     const wavetune_tuner_options* options, wavetune_tuner** tuner);
@@ -213,7 +213,7 @@ WAVETUNE_API void wavetune_tuner_close(wavetune_tuner* tuner);
 enum {
   WAVETUNE_SOURCE_FITTED = 1,       /* Inside the measured range. */
   WAVETUNE_SOURCE_EXTRAPOLATED = 2, /* Beyond it. */
-  WAVETUNE_SOURCE_STALE = 3,  /* Of another environment, kernel or compiler. */
+  WAVETUNE_SOURCE_STALE = 3,  /* For another environment, kernel or compiler. */
   WAVETUNE_SOURCE_DEFAULT = 4 /* No model, or not a legal problem: `reason`. */
 };
 
@@ -332,8 +332,8 @@ WAVETUNE_API wavetune_status wavetune_tuner_digest(const wavetune_tuner* tuner,
 WAVETUNE_API int wavetune_tuner_origin(const wavetune_tuner* tuner);
 
 /* Returns 1 where the table was measured in another environment (driver,
- * runtime, power limit), or for another version of the kernel or compiler, than
- * what is there now; else 0. */
+ * runtime, power limit) than the present one, or for another version of the
+ * kernel or compiler; else 0. */
 WAVETUNE_API int wavetune_tuner_stale(const wavetune_tuner* tuner);
 
 /* Writes what differs where the table is stale: "driver \"580\", now \"590\"";
@@ -350,8 +350,8 @@ WAVETUNE_API wavetune_status wavetune_tuner_stale_reason(
  * takes over as the tuner's activation says. What a tuner knows (above) is
  * about the table that decides now. */
 
-/* Declares what the application can launch, in place of what was declared
- * before: `count` configurations, one after the other as in
+/* Declares the configurations that the application can launch, in place of
+ * earlier ones: `count` of them, one after the other as in
  * wavetune_tuner_configurations.
  * Errors: INVALID_ARGUMENT for a NULL (`values` may be NULL with count 0). */
 WAVETUNE_API wavetune_status wavetune_tuner_set_prepared(wavetune_tuner* tuner,
