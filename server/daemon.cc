@@ -160,7 +160,6 @@ class Daemon::Impl {
                 .tables = &tables_,
                 .devices = &devices_,
                 .kernels = &kernels_,
-                .samples = stores.samples,
                 .admission = &admission_,
                 .accepted = stores.fleet_heads,
                 .jobs = &jobs_,

@@ -59,7 +59,9 @@ class FakeFleetRegistry : public FleetRegistry {
                                const Taker& take) override;
   absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) override;
-  absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) override;
+  // Deletes the entries whose keys begin with `prefix`, as an operator would;
+  // returns how many.
+  absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix);
   std::unique_ptr<WatchHandle> Watch(absl::string_view prefix,
                                      const FleetBounds& bounds,
                                      Listener listener) override;

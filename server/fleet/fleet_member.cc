@@ -73,7 +73,6 @@ FleetMember::FleetMember(Options options)
       .log = options_.log});
   profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
       .registry = my.registry,
-      .samples = options_.samples,
       .kernels = options_.kernels,
       .clock = options_.clock,
       .fleet = my.name,

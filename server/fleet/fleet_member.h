@@ -64,7 +64,6 @@ class FleetMember {
     TableCatalog* tables = nullptr;
     AgentDirectory* devices = nullptr;
     KernelCatalog* kernels = nullptr;
-    SampleStore* samples = nullptr;
     const TableAdmission* admission = nullptr;
     FleetHeadStore* accepted = nullptr;
     JobQueue* jobs = nullptr;

@@ -44,14 +44,6 @@ std::string HolderPlace(const ProfileKey& key) {
   return absl::StrCat(ProfilePlace(key), kHolder);
 }
 
-std::string AllChunksPrefix(const ProfileKey& key) {
-  return absl::StrCat("chunks/", ClassAndKernel(key), "/");
-}
-
-std::string ChunksPrefix(const ProfileKey& key, absl::string_view profile) {
-  return absl::StrCat(AllChunksPrefix(key), profile, "/");
-}
-
 std::string EncodeFleetProfile(const FleetProfile& profile) {
   v1::FleetProfile message;
   message.set_format(kProfileFormat);

@@ -1,10 +1,10 @@
 // FleetProfile: that one node of a class is to profile a kernel, or has. All
 // nodes of the class see it in the registry, at ProfilePlace(key); who does it
 // is at HolderPlace(key), bound to that node's session, so that another goes on
-// where it ends; what was measured until then is beneath ChunksPrefix.
+// where it ends.
 //
 // It is not signed: whoever can write to the registry can have a kernel
-// profiled. What comes of it is signed (fleet_head.h, sample_chunks.h).
+// profiled. What comes of it is signed (fleet_head.h).
 //
 // Includes protobuf. Thread safety: plain values and pure functions.
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_PROFILE_H_
@@ -71,13 +71,10 @@ struct FleetHolder {
 };
 
 // Returns keys in the registry: of all profiles of a class and their holders,
-// of one of them, and of all samples of one. Cannot fail.
+// and of one of them. Cannot fail.
 std::string ProfilesPrefix(absl::string_view fleet_class);
 std::string ProfilePlace(const ProfileKey& key);
 std::string HolderPlace(const ProfileKey& key);
-std::string ChunksPrefix(const ProfileKey& key, absl::string_view profile);
-// Of all profiles of a class and kernel.
-std::string AllChunksPrefix(const ProfileKey& key);
 
 std::string EncodeFleetProfile(const FleetProfile& profile);
 std::string EncodeFleetHolder(const FleetHolder& holder);

@@ -47,15 +47,7 @@ bool IsForFleet(const JobRecord& job) {
 
 }  // namespace
 
-FleetProfiles::FleetProfiles(Options options)
-    : options_(std::move(options)),
-      chunks_({.registry = options_.registry,
-               .samples = options_.samples,
-               .clock = options_.clock,
-               .fleet = options_.fleet,
-               .node = options_.node,
-               .trust = &options_.trust,
-               .key = options_.key}) {}
+FleetProfiles::FleetProfiles(Options options) : options_(std::move(options)) {}
 
 FleetProfiles::~FleetProfiles() { Stop(); }
 
@@ -102,10 +94,7 @@ void FleetProfiles::Run() {
     LookForHolders();
     TakeOver();
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock,
-                      held_.empty() ? options_.look_interval
-                                    : std::min(options_.look_interval,
-                                               options_.export_interval),
+    changed_.wait_for(lock, options_.look_interval,
                       [this] { return stopping_ || awake_; });
     if (stopping_) return;
   }
@@ -205,11 +194,6 @@ FleetProfiles::Standing FleetProfiles::StandingOf(const ProfileKey& key) {
   if (const auto seen = seen_.find(place); seen != seen_.end())
     standing.seen = seen->second;
   standing.held_here = held_.contains(place);
-  const Seen& seen = standing.seen;
-  standing.taken_here = seen.holder && seen.profile &&
-                        seen.holder->node == options_.node &&
-                        seen.holder->profile == seen.profile->id &&
-                        taken_.contains(seen.profile->id);
   return standing;
 }
 
@@ -295,8 +279,9 @@ absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTurn(
     // One of the same class and kernel here is under way.
     if (standing.held_here) return ForFleet();
     bool known = standing.known;
-    if (known && seen.holder && standing.taken_here) {
-      // Its answer was lost.
+    if (known && seen.profile &&
+        seen.holder == FleetHolder{options_.node, seen.profile->id}) {
+      // The answer was lost, or this daemon was started again.
       Hold(job, *seen.profile, seen.revision);
       return ForFleet();
     }
@@ -408,9 +393,6 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
   {
     const std::lock_guard lock(mutex_);
     profile.id = absl::StrFormat("%016x", random_());
-    // Those of whom nothing is to be heard any more.
-    if (taken_.size() > kMostSeen) taken_.clear();
-    taken_.insert(goes_on ? seen.profile->id : profile.id);
   }
   if (goes_on) {
     profile = *seen.profile;
@@ -429,44 +411,15 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
            {.key = ProfilePlace(job.key),
             .value = EncodeFleetProfile(profile),
             .expected = seen.revision}}));
-  // Of a profile that ended, and whose node ended before it could.
-  if (!goes_on) {
-    options_.registry->DeleteBelow(AllChunksPrefix(job.key))
-        .status()
-        .IgnoreError();
-  }
   Hold(job, profile, revision);
   return absl::OkStatus();
 }
 
 void FleetProfiles::Hold(const JobRecord& job, const FleetProfile& profile,
                          int64_t revision) {
-  Import(job, profile);
   const std::lock_guard lock(mutex_);
-  held_[ProfilePlace(job.key)] = {.profile = profile,
-                                  .revision = revision,
-                                  .job_id = job.id,
-                                  .generation = job.generation};
-}
-
-void FleetProfiles::Import(const JobRecord& job, const FleetProfile& profile) {
-  const auto imported = chunks_.Import(job.key, profile.id, job.generation);
-  if (!imported.ok()) {
-    options_.log(true, absl::StrCat("what other nodes measured for job ",
-                                    job.id, " is measured again: ",
-                                    imported.status().message()));
-    return;
-  }
-  if (imported->samples > 0) {
-    options_.log(
-        false, absl::StrCat("job ", job.id, " goes on with ", imported->samples,
-                            " samples of other nodes"));
-  }
-  if (imported->refused > 0) {
-    options_.log(
-        true, absl::StrCat(imported->refused,
-                           " chunks of samples are refused: ", imported->why));
-  }
+  held_[ProfilePlace(job.key)] = {
+      .profile = profile, .revision = revision, .job_id = job.id};
 }
 
 void FleetProfiles::OnJob(const JobRecord& job) {
@@ -538,27 +491,23 @@ void FleetProfiles::Tend(const std::string& place) {
     held_.erase(place);
     return;
   }
-  if (!held.lost && !seen.holder && seen.revision >= held.revision) {
+  if (held.lost) {
+    keep([](Holding& kept) { kept.lost = true; });
+  } else if (!seen.holder && seen.revision >= held.revision) {
     // Its session ended, and nobody has taken it.
-    options_.registry
-        ->Commit({{.key = HolderPlace(held.profile.key),
-                   .value = EncodeFleetHolder({options_.node, held.profile.id}),
-                   .expected = seen.holder_revision,
-                   .of_session = true}})
-        .IgnoreError();
+    const absl::Status taken =
+        options_.registry
+            ->Commit(
+                {{.key = HolderPlace(held.profile.key),
+                  .value = EncodeFleetHolder({options_.node, held.profile.id}),
+                  .expected = seen.holder_revision,
+                  .of_session = true}})
+            .status();
+    SayRefused(held.profile, taken);
+    if (!taken.ok()) {
+      keep([](Holding& kept) { kept.retry_at = steady_clock::now() + kRetry; });
+    }
   }
-  const absl::Status exported =
-      held.lost ? absl::OkStatus()
-                : chunks_
-                      .Export(held.profile.key, held.profile.id,
-                              held.generation, held.exported)
-                      .status();
-  SayRefused(held.profile, exported);
-  keep([&](Holding& kept) {
-    kept.exported = held.exported;
-    kept.lost = held.lost;
-    if (!exported.ok()) kept.retry_at = steady_clock::now() + kRetry;
-  });
 }
 
 void FleetProfiles::SayRefused(const FleetProfile& profile,
@@ -594,16 +543,8 @@ absl::Status FleetProfiles::Release(const std::string& place,
   // One that was cancelled was never asked for.
   if (job.state != JobState::kCancelled)
     write.value = EncodeFleetProfile(profile);
-  RETURN_IF_ERROR(
-      options_.registry->Commit({write, {.key = HolderPlace(profile.key)}})
-          .status());
-  if (profile.done) {
-    // What stays goes with the next profile.
-    options_.registry->DeleteBelow(ChunksPrefix(profile.key, profile.id))
-        .status()
-        .IgnoreError();
-  }
-  return absl::OkStatus();
+  return options_.registry->Commit({write, {.key = HolderPlace(profile.key)}})
+      .status();
 }
 
 bool FleetProfiles::CanTakeOver(const FleetProfile& profile) {
@@ -653,12 +594,11 @@ void FleetProfiles::TakeOver() {
         .environment_key = profile.key.environment_key,
         .budget_s = profile.budget_s,
         .reason =
-            absl::StrCat(begun ? "goes on for node " : "asked for on node ",
+            absl::StrCat(begun ? "in place of node " : "asked for on node ",
                          begun ? profile.begun_by : profile.node,
                          profile.why.empty() ? "" : ": ", profile.why),
         .by = begun ? kDaemonUser : profile.by,
-        // What was measured before is in the chunks of who began.
-        .fresh = !profile.canary && (begun || profile.fresh),
+        .fresh = !profile.canary && profile.fresh,
         .samples_per_candidate = profile.samples_per_candidate,
         .portfolio_size = profile.portfolio_size,
         .canary = profile.canary,

@@ -8,9 +8,8 @@
 //
 // A job of this node asks here before it measures. Whoever is the first writes
 // a profile and itself as its holder into the registry (fleet_profile.h) and
-// measures; what it measures goes there as it comes (sample_chunks.h). Where a
-// holder's session ends, another node of the class, whose kernel is the same
-// and whose devices are healthy, goes on with the samples that are there. So
+// measures. Where a holder's session ends, another node of the class, whose
+// kernel is the same and whose devices are healthy, profiles in its place. So
 // does one where a profile was asked for (Ask) and nobody has begun.
 //
 // A holder counts where its entry is of a session and its node is in the
@@ -49,7 +48,6 @@
 #include "server/fleet/fleet_registry.h"
 #include "server/fleet/fleet_trust.h"
 #include "server/fleet/fleet_view.h"
-#include "server/fleet/sample_chunks.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_requests.h"
 #include "server/jobs/job_services.h"
@@ -66,7 +64,6 @@ class FleetProfiles {
   // Pointers outlive the object.
   struct Options {
     FleetRegistry* registry = nullptr;
-    SampleStore* samples = nullptr;
     KernelCatalog* kernels = nullptr;
     Clock* clock = nullptr;
     std::string fleet;  // Its name.
@@ -92,8 +89,6 @@ class FleetProfiles {
     // What many nodes would do at once, each does after a random part of it.
     std::chrono::milliseconds jitter{2000};
     std::chrono::milliseconds look_interval{2000};
-    // Between chunks of samples: what is lost where this node dies.
-    std::chrono::milliseconds export_interval{50};
     // Between looks whether the node that holds a profile is there; up to twice
     // that. The second time that it is not it is nobody.
     std::chrono::milliseconds holder_interval{60000};
@@ -164,8 +159,6 @@ class FleetProfiles {
     FleetProfile profile;
     int64_t revision = 0;
     uint64_t job_id = 0;
-    uint64_t generation = 0;
-    SampleChunks::Cursor exported;
     bool lost = false;  // Another node has it.
     std::optional<JobRecord> ended;
     Time publish_until{};
@@ -177,7 +170,6 @@ class FleetProfiles {
     Time silent_since = Time::max();  // The registry; max(): it answers.
     Seen seen;
     bool held_here = false;
-    bool taken_here = false;  // By this process, which does not hold it.
   };
 
   void Run();
@@ -197,8 +189,8 @@ class FleetProfiles {
   void AwaitNews();
   // Whether what a job here finds for a key would be published.
   bool Publishes(const ProfileKey& key) const;
-  // Writes the job's profile with this node as its holder, and fetches what was
-  // measured of it. Errors: as FleetRegistry::Commit.
+  // Writes the job's profile with this node as its holder. Errors: as
+  // FleetRegistry::Commit.
   absl::Status Take(const JobRecord& job, const Seen& seen);
   // The same where this node is its holder already.
   void Hold(const JobRecord& job, const FleetProfile& profile,
@@ -206,7 +198,6 @@ class FleetProfiles {
   // A job of what was asked for finds that the fleet has a table.
   void EndAsked(const ProfileKey& key, const Seen& seen,
                 const std::string& digest);
-  void Import(const JobRecord& job, const FleetProfile& profile);
   // Waits until a table of another node serves here.
   absl::StatusOr<ProfileTurn> AwaitTable(JobControl* control, JobWait& wait,
                                          const std::string& digest,
@@ -222,7 +213,6 @@ class FleetProfiles {
   bool CanTakeOver(const FleetProfile& profile);
 
   const Options options_;
-  const SampleChunks chunks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
@@ -234,8 +224,7 @@ class FleetProfiles {
   std::map<std::string, Seen> seen_;     // By ProfilePlace.
   std::map<std::string, Holding> held_;  // The same.
   std::map<std::string, Watched> classes_;
-  std::set<std::string> declined_;  // Profiles that were cancelled here.
-  std::set<std::string> taken_;     // Those that this process tried to take.
+  std::set<std::string> declined_;         // Profiles that were cancelled here.
   std::map<uint64_t, std::string> waits_;  // Jobs, for which profiles.
   std::mt19937_64 random_{std::random_device{}()};
   std::string refused_;  // As was said last; the thread's own.

@@ -40,7 +40,6 @@ class ProfilingNode {
     kernels_.Reload();
     profiles_ = std::make_unique<FleetProfiles>(FleetProfiles::Options{
         .registry = registry_.get(),
-        .samples = &samples_,
         .kernels = &kernels_,
         .clock = &clock_,
         .fleet = "/wavetune/",
@@ -122,18 +121,6 @@ class ProfilingNode {
     record.digest = digest;
     profiles_->OnJob(record);
   }
-  void Measure(int count, uint64_t job_id) {
-    std::vector<SampleRecord> samples;
-    for (int i = 0; i < count; ++i) {
-      samples.push_back({.sample = {.configuration = {16, 4},
-                                    .problem = {.extents = {1 + i, 8}},
-                                    .latency_us = 10.0 + i},
-                         .device_uuid = name_,
-                         .measured_at_us = 1000 + i,
-                         .job_id = job_id});
-    }
-    ASSERT_TRUE(samples_.Append(Key(), 1, samples, {}).ok());
-  }
   absl::StatusOr<std::string> Head() {
     const std::lock_guard lock(mutex_);
     return head_;
@@ -159,7 +146,6 @@ class ProfilingNode {
   const JobServices::OthersWait others_wait_ = [this] { return busy_.load(); };
   std::string head_;
   FakeClock clock_;
-  FakeSampleStore samples_;
   FakeJobStore jobs_;
   std::unique_ptr<FakeFleetRegistry> registry_;
   DiskKernelCatalog kernels_;
@@ -192,7 +178,6 @@ class FleetProfilesTest : public ::testing::Test {
     if (!entry.ok()) return std::nullopt;
     return *DecodeFleetProfile(place, entry->value);
   }
-  size_t Chunks() { return watcher_.List("chunks/")->entries.size(); }
 
   const KernelFolder folder_;
   FakeFleet fleet_;
@@ -232,11 +217,9 @@ TEST_F(FleetProfilesTest, OneProfilesAndTheOtherTakesItsTable) {
   EXPECT_THAT(two_.asked(), IsEmpty());
 }
 
-TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
+TEST_F(FleetProfilesTest, AnotherNodeProfilesWhereTheHolderEnds) {
   const auto first = one_.Job(7);
   ASSERT_TRUE(one_.Turn(first.get()).ok());
-  one_.Measure(2500, 7);
-  EXPECT_TRUE(Eventually([&] { return Chunks() >= 3; }));
   const ProfileKey key = one_.Key();
   const std::string id = Profile()->id;
   one_.End();
@@ -244,8 +227,7 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   const ReprofileRequest request = two_.asked()[0];
   EXPECT_EQ(request.kernel, "copy");
   EXPECT_EQ(request.fingerprint, key.fingerprint);
-  EXPECT_TRUE(request.fresh);
-  EXPECT_THAT(request.reason, HasSubstr("node-1"));
+  EXPECT_THAT(request.reason, HasSubstr("in place of node node-1"));
 
   const auto second = two_.Job(3);
   const auto turn = two_.Turn(second.get());
@@ -253,49 +235,8 @@ TEST_F(FleetProfilesTest, GoesOnWithWhatWasMeasuredWhereTheHolderEnds) {
   EXPECT_THAT(turn->done_elsewhere, IsEmpty());
   EXPECT_EQ(Profile()->id, id);
   EXPECT_EQ(Profile()->begun_by, "node-2");
-  const auto got = two_.samples_.Load(key, 1);
-  ASSERT_EQ(got->samples.size(), 2500);
-  EXPECT_EQ(got->samples[0].device_uuid, "node-1");
-  EXPECT_EQ(got->samples[0].job_id, 0);
-  // They are not exported again; its own are. All go when it is done.
-  const size_t before = Chunks();
-  two_.Measure(5, 3);
-  EXPECT_TRUE(Eventually([&] { return Chunks() == before + 1; }));
   two_.EndJob(*second, JobState::kSucceeded, "no better");
-  EXPECT_TRUE(Eventually([&] { return Chunks() == 0; }));
-  EXPECT_TRUE(Profile()->done);
-}
-
-TEST_F(FleetProfilesTest, RefusesSamplesThatNobodyTrustedSigned) {
-  const auto first = one_.Job(7);
-  ASSERT_TRUE(one_.Turn(first.get()).ok());
-  one_.Measure(10, 7);
-  EXPECT_TRUE(Eventually([&] { return Chunks() == 1; }));
-  const FleetEntry good = watcher_.List("chunks/")->entries[0];
-  const std::string id = Profile()->id;
-  const std::string at = ChunksPrefix(one_.Key(), id);
-  // Somebody else's, none at all, and a good one where it does not belong.
-  const std::string content =
-      ReadSignedContent("chunk", good.key, good.value)->content;
-  ASSERT_TRUE(
-      watcher_
-          .Commit({{.key = at + "node-1/1",
-                    .value = SignContent("chunk", content, TestSigningKey(9))},
-                   {.key = at + "node-1/2", .value = "nothing"},
-                   {.key = at + "node-1/3", .value = good.value}})
-          .ok());
-  const SampleChunks chunks({.registry = two_.registry_.get(),
-                             .samples = &two_.samples_,
-                             .clock = &two_.clock_,
-                             .fleet = "/wavetune/",
-                             .node = "node-2",
-                             .trust = &trust_});
-  const auto imported = chunks.Import(two_.Key(), id, 1);
-  ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_EQ(imported->samples, 10);
-  EXPECT_EQ(imported->refused, 3);
-  EXPECT_THAT(imported->why, HasSubstr("not in this node's list"));
-  EXPECT_EQ(chunks.Import(two_.Key(), id, 1)->samples, 0);
+  EXPECT_TRUE(Eventually([&] { return Profile()->done; }));
 }
 
 TEST_F(FleetProfilesTest, AnotherNodeTriesWhatFailed) {
@@ -344,8 +285,6 @@ TEST_F(FleetProfilesTest, WhoseAnswerWasLostHoldsItAllTheSame) {
   auto turn = one_.Await(one_.Job(7));
   ASSERT_TRUE(turn.get().ok());
   EXPECT_TRUE(Holds("node-1"));
-  one_.Measure(3, 7);
-  EXPECT_TRUE(Eventually([&] { return Chunks() == 1; }));
 }
 
 TEST_F(FleetProfilesTest, WhatFailedEverywhereCanBeAskedForAgain) {

@@ -145,9 +145,6 @@ class FleetRegistry {
   virtual absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) = 0;
 
-  // Deletes the entries whose keys begin with `prefix`; returns how many.
-  virtual absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) = 0;
-
   // Tells `listener` all entries whose keys begin with `prefix`, then each
   // change in order, from one thread. Cannot fail: an outage is news, and so is
   // more than the bounds, until there is less.

@@ -149,8 +149,6 @@ TEST_P(FleetRegistryContractTest, ListsWhatIsBeneathAPrefix) {
   EXPECT_EQ(listing->entries[0].value, "one");
   EXPECT_EQ(listing->entries[1].value, "two");
   EXPECT_TRUE(node_->List("c/")->entries.empty());
-  EXPECT_EQ(*node_->DeleteBelow("a/"), 2);
-  EXPECT_TRUE(node_->List("a/")->entries.empty());
   EXPECT_TRUE(node_->Get("a").ok());
 }
 

@@ -3,9 +3,9 @@
 // elsewhere.
 //
 //   registry.Commit({{.key = place, .value = SignPlaced(
-//       "chunk", {"prod", "node-1"}, place, key, std::move(content))}});
-//   ASSIGN_OR_RETURN(auto read, ReadPlaced<v1::FleetChunkContent>(
-//       "chunk", "prod", entry, trust, silicon_key));
+//       "usage", {"prod", "node-1"}, place, key, std::move(content))}});
+//   ASSIGN_OR_RETURN(auto read, ReadPlaced<v1::FleetDemandContent>(
+//       "usage", "prod", entry, trust, silicon_key));
 //
 // `Content` is a message with `key`, `fleet` and `node`.
 // Includes protobuf. Thread safety: pure functions.

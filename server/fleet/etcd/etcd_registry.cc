@@ -195,20 +195,6 @@ absl::StatusOr<int64_t> EtcdRegistry::Commit(
   return response.header().revision();
 }
 
-absl::StatusOr<int64_t> EtcdRegistry::DeleteBelow(absl::string_view prefix) {
-  const std::string begin = absl::StrCat(root_, prefix);
-  etcdserverpb::DeleteRangeRequest request;
-  request.set_key(begin);
-  request.set_range_end(EndOfPrefix(begin));
-  etcdserverpb::DeleteRangeResponse response;
-  RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
-        return member.Ask("/etcdserverpb.KV/DeleteRange", context, request,
-                          &response);
-      }));
-  return response.deleted();
-}
-
 std::unique_ptr<FleetRegistry::WatchHandle> EtcdRegistry::Watch(
     absl::string_view prefix, const FleetBounds& bounds, Listener listener) {
   return watches_.Add(std::string(prefix), bounds, std::move(listener));

@@ -44,7 +44,6 @@ class EtcdRegistry : public FleetRegistry {
                                const Taker& take) override;
   absl::StatusOr<int64_t> Commit(
       const std::vector<FleetWrite>& writes) override;
-  absl::StatusOr<int64_t> DeleteBelow(absl::string_view prefix) override;
   std::unique_ptr<WatchHandle> Watch(absl::string_view prefix,
                                      const FleetBounds& bounds,
                                      Listener listener) override;
