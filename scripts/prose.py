@@ -29,8 +29,8 @@ READ_FIRST = ["README.md", "CONTRIBUTING.md"] + ["docs/%s.md" % page for page in
 GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
-    ("other pages", ["docs/*.md"], {"what": 4, "of": 0, "long": 5}),
-    ("other headers", ["*.h"], {"what": 14, "of": 4, "long": 3}),
+    ("other pages", ["docs/*.md"], {"what": 3, "of": 0, "long": 4}),
+    ("other headers", ["*.h"], {"what": 9, "of": 2, "long": 2}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
 

@@ -1,5 +1,5 @@
 // FleetProfile: that one node of a class is to profile a kernel, or has. All
-// nodes of the class see it in the registry, at ProfilePlace(key); who does it
+// nodes of the class see it in the registry, at ProfilePlace(key). Who does it
 // is at HolderPlace(key), bound to that node's session, so that another goes on
 // where it ends.
 //

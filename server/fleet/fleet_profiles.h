@@ -195,7 +195,7 @@ class FleetProfiles {
   // The same where this node is its holder already.
   void Hold(const JobRecord& job, const FleetProfile& profile,
             int64_t revision);
-  // A job of what was asked for finds that the fleet has a table.
+  // A job of such a request finds that the fleet has a table.
   void EndAsked(const ProfileKey& key, const Seen& seen,
                 const std::string& digest);
   // Waits until a table of another node serves here.
