@@ -24,6 +24,10 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
   for (const auto& [n, k] : {std::pair{33, 100}, std::pair{5000, 77}}) {
     *request.add_problems() = Problem(n, k).problems(0);
   }
+  v1::Rival& rival = *request.add_rivals();
+  rival.set_problem(1);
+  rival.set_name("another's file");
+  rival.mutable_configuration()->add_values(32);
   const auto admin = Stub<v1::AdminService>("admin.sock");
   grpc::ClientContext context;
   const auto reader = admin->Measure(&context, request);
@@ -41,6 +45,10 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
   EXPECT_EQ(results[0].best().configuration().values(0), 32);
   EXPECT_EQ(results[1].problem().extents(0).values(0), 5000);
 
+  ASSERT_EQ(results[1].vendor_baselines_size(), 1);
+  EXPECT_EQ(results[1].vendor_baselines(0).library(), "another's file");
+  EXPECT_GT(results[1].vendor_baselines(0).latency_us(), 0);
+
   const auto refusal = [&](const v1::MeasureRequest& bad) {
     grpc::ClientContext bad_context;
     const auto refused = admin->Measure(&bad_context, bad);
@@ -53,6 +61,28 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
     EXPECT_EQ(refusal(bad).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_THAT(refusal(bad).error_message(), HasSubstr("rounds must be"));
   }
+  const auto refused_rival = [&](const auto& change) {
+    v1::MeasureRequest bad = request;
+    change(bad);
+    const grpc::Status status = refusal(bad);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return status.error_message();
+  };
+  EXPECT_THAT(
+      refused_rival([](auto& bad) { bad.mutable_rivals(0)->set_problem(2); }),
+      HasSubstr("a rival is of problem 2, and 2 are named"));
+  EXPECT_THAT(refused_rival([](auto& bad) {
+                bad.mutable_rivals(0)->set_name(std::string(65, 'x'));
+              }),
+              HasSubstr("a rival's name has 65 bytes: give 1 to 64"));
+  EXPECT_THAT(refused_rival([](auto& bad) {
+                bad.mutable_rivals(0)->clear_configuration();
+              }),
+              HasSubstr("values"));
+  EXPECT_THAT(refused_rival([](auto& bad) {
+                for (int i = 0; i < 8; ++i) *bad.add_rivals() = bad.rivals(0);
+              }),
+              HasSubstr("problem 1 has more than 8 rivals"));
   request.mutable_problems(0)->clear_extents();
   EXPECT_EQ(refusal(request).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }

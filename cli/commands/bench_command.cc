@@ -9,6 +9,7 @@
 #include "cli/commands/bench_report.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
+#include "cli/commands/shipped_rivals.h"
 #include "cli/commands/trace_recorder.h"
 #include "cli/commands/watch_job.h"
 #include "cli/local_node.h"
@@ -40,6 +41,7 @@ struct BenchOptions {
   int leaders = 4;
   int rounds = 3;
   bool vendor_baselines = false;
+  EngineConfigs engine_configs;
   std::string record;  // Folder of the trace.
   bool replace = false;
   bool fresh = false;
@@ -74,32 +76,29 @@ v1::MeasureRequest ToMeasureRequest(const BenchOptions& options,
 }
 
 // Runs the measuring job to its end. `recorder` may be nullptr.
-absl::StatusOr<std::vector<BenchLine>> Measure(CommandContext& context,
-                                               JobControl& jobs,
-                                               const BenchOptions& options,
-                                               const KernelSpec& spec,
-                                               const std::vector<Shape>& shapes,
-                                               TraceRecorder* recorder) {
+absl::StatusOr<std::vector<BenchLine>> Measure(
+    CommandContext& context, JobControl& jobs,
+    const v1::MeasureRequest& request, const KernelSpec& spec,
+    const std::vector<Shape>& shapes, TraceRecorder* recorder) {
   std::vector<BenchLine> lines;
   absl::Status conversion;
   v1::JobInfo job;
   std::string waiting;
   Progress progress(*context.err, context.terminal);
   const absl::Status status =
-      jobs.Measure(ToMeasureRequest(options, spec, shapes),
-                   [&](const v1::MeasureResponse& event) {
-                     if (event.has_job()) {
-                       job = event.job();
-                       ShowProgress(progress, *context.err, job, waiting);
-                     } else if (event.has_result()) {
-                       absl::StatusOr<BenchLine> line =
-                           ToBenchLine(spec, shapes, event.result());
-                       conversion.Update(line.status());
-                       if (line.ok()) lines.push_back(*std::move(line));
-                     } else if (recorder != nullptr) {
-                       recorder->Take(event);
-                     }
-                   });
+      jobs.Measure(request, [&](const v1::MeasureResponse& event) {
+        if (event.has_job()) {
+          job = event.job();
+          ShowProgress(progress, *context.err, job, waiting);
+        } else if (event.has_result()) {
+          absl::StatusOr<BenchLine> line =
+              ToBenchLine(spec, shapes, event.result());
+          conversion.Update(line.status());
+          if (line.ok()) lines.push_back(*std::move(line));
+        } else if (recorder != nullptr) {
+          recorder->Take(event);
+        }
+      });
   progress.Finish();
   if (absl::IsCancelled(status))
     return absl::CancelledError(
@@ -144,6 +143,19 @@ absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
   return JudgedShapes(spec, workload, options.specialisation);
 }
 
+// What the device that will measure is called; empty where that is not clear,
+// which the job says.
+absl::StatusOr<std::string> DeviceName(StatusReader& status,
+                                       const std::string& uuid) {
+  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
+  std::string name;
+  for (const v1::DeviceStatus& device : known.devices()) {
+    if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
+      name = device.facts().label();
+  }
+  return name;
+}
+
 // Says why there is no table whose choices could be measured. Errors: ABORTED
 // where it was refused, and nobody asked for a trace instead.
 absl::Status CheckHasTable(CommandContext& context, DaemonConnection& daemon,
@@ -176,8 +188,13 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
     ASSIGN_OR_RETURN(
         recorder, TraceRecorder::Open(options.record, options.replace, kernel));
   }
+  v1::MeasureRequest request = ToMeasureRequest(options, kernel.spec, shapes);
+  ASSIGN_OR_RETURN(const std::string device,
+                   DeviceName(*daemon.status, options.device));
+  RETURN_IF_ERROR(AddShippedRivals(context, options.engine_configs, kernel.spec,
+                                   shapes, device, request));
   ASSIGN_OR_RETURN(std::vector<BenchLine> lines,
-                   Measure(context, *daemon.jobs, options, kernel.spec, shapes,
+                   Measure(context, *daemon.jobs, request, kernel.spec, shapes,
                            recorder.get()));
   std::optional<RecordedTrace> trace;
   if (recorder != nullptr) {
@@ -266,7 +283,9 @@ void AddBenchCommand(CommandRegistry& registry) {
        "wavetune bench gemm_bf16 --shapes shapes.csv --vendor-baselines",
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
        "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g",
-       "wavetune bench gemm_bf16 --workload llama --exhaustive"},
+       "wavetune bench gemm_bf16 --workload llama --exhaustive",
+       "wavetune bench triton_fused_moe --workload qwen3 --engine-configs "
+       "vllm/model_executor/layers/fused_moe/configs"},
       [options](CommandContext& context) {
         return RunBench(context, *options);
       });
@@ -301,6 +320,19 @@ void AddBenchCommand(CommandRegistry& registry) {
       "Measure the vendor libraries that the kernel's manifest "
       "names at the same shapes, in turns with the table's choice, "
       "the default and, with --exhaustive, the leaders");
+  command
+      ->add_option(
+          "--engine-configs", options->engine_configs.folders,
+          "For kernels that engines launch: a folder of the files that an "
+          "engine ships, to measure what they have for the layers; may be "
+          "repeated. Those of engines that are installed beside the Python "
+          "package unless given")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--python", options->engine_configs.python,
+                   "Python interpreter with the package wavetune, which reads "
+                   "these files")
+      ->envname("WAVETUNE_PYTHON");
   CLI::Option* record = command->add_option(
       "--record", options->record,
       "Write a trace to this folder: every candidate at the shapes (as with "

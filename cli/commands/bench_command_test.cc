@@ -1,5 +1,8 @@
 // wavetune bench on a fake daemon.
+#include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "cli/commands/bench_command_fixture.h"
 #include "gmock/gmock.h"
@@ -181,6 +184,92 @@ TEST_F(BenchCommandTest, WrongShapesAreWrongUsage) {
             kExitFailed);
   EXPECT_EQ(Run({"bench", "nothing", "--shapes", shapes_}), kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("gemm_f32"));
+}
+
+// Bench of the kernel that engines launch, with a program in place of the
+// interpreter that reads their files.
+class EngineConfigsTest : public BenchCommandFixture {
+ protected:
+  EngineConfigsTest() {
+    *daemon_->kernels.add_kernels()->mutable_spec() =
+        LoadKernelFolder(WAVETUNE_SOURCE_DIR "/kernels/triton_fused_moe")
+            .value()
+            .proto;
+    v1::DeviceStatus& device = *daemon_->devices.add_devices();
+    device.mutable_facts()->set_uuid("GPU-1");
+    device.mutable_facts()->set_label("NVIDIA H200");
+    device.set_attached(true);
+    std::ofstream(shapes_)
+        << "specialisation,tokens,n,k,top_k\n"
+           "gate_up,3 0 2 0,1536,2048,2\ndown,1 1 0 0,2048,768,2\n";
+  }
+
+  int Bench(const std::string& script,
+            const std::vector<std::string>& more = {}) {
+    const std::string program = folder_.path() + "/python";
+    std::ofstream(program) << "#!/bin/sh\ncp \"$3\" " << folder_.path()
+                           << "/asked\n"
+                           << script << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    std::vector<std::string> arguments = {
+        "bench", "triton_fused_moe", "--shapes", shapes_, "--python", program};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+};
+
+TEST_F(EngineConfigsTest, WhatEnginesShipIsMeasuredUnderItsName) {
+  Bench(R"(cat << END
+[{"engine": "vllm", "launches": [
+   {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
+    "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}, null]},
+ {"engine": "sglang", "launches": [null,
+   {"BLOCK_SIZE_M": 7, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
+    "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}]}]
+END)",
+        {"--engine-configs", "/here"});
+  std::ifstream asked(folder_.path() + "/asked");
+  const Json request = Json::parse(asked);
+  EXPECT_EQ(request["engines"], Json::array({"vllm", "sglang"}));
+  EXPECT_EQ(request["folders"], Json::array({"/here"}));
+  EXPECT_EQ(request["parameters"].size(), 6u);
+  EXPECT_EQ(request["device_name"], "NVIDIA H200");
+  // Experts, width, whether it is the second product, tokens.
+  EXPECT_EQ(request["launches"],
+            Json::parse("[[4, 768, false, 3], [4, 768, true, 1]]"));
+  const v1::MeasureRequest& measured = daemon_->measure_request;
+  ASSERT_EQ(measured.rivals_size(), 1);
+  EXPECT_EQ(measured.rivals(0).problem(), 0);
+  EXPECT_EQ(measured.rivals(0).name(), "vllm's file");
+  EXPECT_THAT(measured.rivals(0).configuration().values(),
+              ::testing::ElementsAre(16, 64, 128, 1, 4, 3));
+  EXPECT_THAT(err_.str(), HasSubstr("at 1 problems the file of sglang has "
+                                    "what is not in the kernel's space"));
+}
+
+TEST_F(EngineConfigsTest, AnInterpreterThatCannotReadThemIsSaid) {
+  for (const char* script : {"exit 1", "echo no list", "echo '{}'"}) {
+    Bench(script);
+    EXPECT_EQ(daemon_->measure_request.problems_size(), 2) << script;
+    EXPECT_THAT(err_.str(), HasSubstr("the files that engines ship are not "
+                                      "measured"))
+        << script;
+    daemon_->measure_request.Clear();
+    EXPECT_EQ(Bench(script, {"--engine-configs", "/here"}), kExitFailed);
+    EXPECT_EQ(daemon_->measure_request.problems_size(), 0) << script;
+    EXPECT_THAT(err_.str(), HasSubstr("--python"));
+  }
+  // A folder without files, which the module has said.
+  EXPECT_EQ(Bench("exit 2", {"--engine-configs", "/here"}), kExitUsage);
+  EXPECT_THAT(err_.str(), Not(HasSubstr("--python")));
+}
+
+TEST_F(EngineConfigsTest, AKernelThatNoEngineLaunchesHasNone) {
+  std::ofstream(shapes_) << "m,n,k\n1,2,3\n";
+  EXPECT_EQ(Run({"bench", "gemm_f32", "--shapes", shapes_, "--engine-configs",
+                 "/here"}),
+            kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("gemm_f32 is none"));
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ except ImportError as error:
 sys.exit(main(sys.argv[1:]))
 )";
 
+constexpr char kPythonHelp[] = R"(
+of the program:
+  --python PYTHON       Python interpreter with the package wavetune; default:
+                        WAVETUNE_PYTHON, else python3
+)";
+
 absl::Status RunExport(const CommandContext& context, const std::string& python,
                        const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {python, "-c", kRunModule};
@@ -73,13 +79,15 @@ void AddExportCommand(CommandRegistry& registry) {
        "--config config.json --tp 2 --out moe"},
       [python, command](CommandContext& context) {
         const std::vector<std::string> arguments = (*command)->remaining();
-        const bool help = absl::c_linear_search(arguments, "--help");
-        if (help) {
-          *context.out << Lines((*command)->help());
-          context.out->Flush();
-        }
         const absl::Status status = RunExport(context, *python, arguments);
-        return help ? absl::OkStatus() : status;
+        if (!absl::c_linear_search(arguments, "--help")) return status;
+        // The module's has all options but this one.
+        if (status.ok()) {
+          *context.out << kPythonHelp;
+        } else {
+          *context.out << Lines((*command)->help());
+        }
+        return absl::OkStatus();
       });
   (*command)->set_help_flag();  // The module has one, too.
   (*command)->allow_extras();

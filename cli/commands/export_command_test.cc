@@ -1,4 +1,5 @@
 // wavetune kernels export on a fake daemon: what the agent is asked for.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -19,6 +20,7 @@ namespace wavetune::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kKernel[] = WAVETUNE_SOURCE_DIR "/kernels/gemm_f32";
 
@@ -66,6 +68,20 @@ TEST_F(ExportCommandTest, ATableFileAndADigestAreTwoTables) {
   EXPECT_EQ(Run({kKernel, "--out", "out", "--table", "f", "--digest",
                  std::string(64, 'a')}),
             kExitUsage);
+}
+
+TEST_F(ExportCommandTest, TheModulesHelpOfExportsIsNotRepeated) {
+  const std::string program = folder_.path() + "/python";
+  const auto help = [&](const std::string& code) {
+    std::ofstream(program) << "#!/bin/sh\nexit " << code << "\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    out_.str("");
+    EXPECT_EQ(RunCommand({"export", "--help", "--python", program}), kExitOk);
+    return out_.str();
+  };
+  EXPECT_THAT(help("0"), HasSubstr("--python PYTHON"));
+  EXPECT_THAT(help("0"), Not(HasSubstr("Usage")));
+  EXPECT_THAT(help("1"), HasSubstr("Usage: export [OPTIONS]"));
 }
 
 TEST_F(ExportCommandTest, NeedsAFolderToWriteTo) {

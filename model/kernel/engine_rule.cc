@@ -6,8 +6,8 @@
 #include <set>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "model/kernel/kernel_space.h"
-#include "model/kernel/served_layers.h"
 
 namespace wavetune {
 namespace {
@@ -60,23 +60,27 @@ std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
   return std::nullopt;
 }
 
-std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
-                                      const ProblemView& problem) {
-  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
-  if (moe == nullptr || problem.repeated.empty()) return {};
+int64_t TokensOf(const ServedMoe& moe, const ProblemView& problem) {
   const int64_t top_k =
-      moe->top_k < 0 ? 1
-                     : std::max<int64_t>(
-                           problem.extents[static_cast<size_t>(moe->top_k)], 1);
+      moe.top_k < 0 ? 1
+                    : std::max<int64_t>(
+                          problem.extents[static_cast<size_t>(moe.top_k)], 1);
   const int64_t slots = std::accumulate(problem.repeated.begin(),
                                         problem.repeated.end(), int64_t{0});
-  std::vector<EngineRival> rivals;
+  return (slots + top_k - 1) / top_k;
+}
+
+std::vector<Rival> EngineRivals(const KernelSpec& spec,
+                                const ProblemView& problem) {
+  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
+  if (moe == nullptr || problem.repeated.empty()) return {};
+  std::vector<Rival> rivals;
   for (const std::string& engine : moe->engines) {
     const std::optional<Configuration> configuration = InSpaceOf(
-        spec, EngineRule(engine, (slots + top_k - 1) / top_k,
+        spec, EngineRule(engine, TokensOf(*moe, problem),
                          static_cast<int64_t>(problem.repeated.size())));
     if (configuration && IsLegal(spec, *configuration, problem))
-      rivals.push_back({engine, *configuration});
+      rivals.push_back({absl::StrCat(engine, "'s rule"), *configuration});
   }
   return rivals;
 }
@@ -98,7 +102,7 @@ std::vector<Configuration> EngineConfigurations(const KernelSpec& spec) {
 }
 
 Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem) {
-  const std::vector<EngineRival> rivals = EngineRivals(spec, problem);
+  const std::vector<Rival> rivals = EngineRivals(spec, problem);
   return rivals.empty() ? spec.default_configuration
                         : rivals.front().configuration;
 }

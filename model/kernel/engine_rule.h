@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/served_layers.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -34,11 +35,16 @@ using ExpertsLaunch = std::array<int64_t, kExpertsParameters.size()>;
 std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
                                         int64_t tokens, int64_t experts);
 
-// A rule's answer at a problem of a kernel.
-struct EngineRival {
-  std::string engine;
+// What somebody else would launch at a problem of a kernel.
+struct Rival {
+  std::string name;  // "vllm's rule".
   Configuration configuration;
 };
+
+// Returns how many tokens enter the layer: slots by top_k. Where experts are
+// spread over devices the engine counts the tokens of all, which a problem does
+// not say.
+int64_t TokensOf(const ServedMoe& moe, const ProblemView& problem);
 
 // Returns all that the rules of the engines that launch `spec` answer, whatever
 // the problem, each once.
@@ -47,10 +53,8 @@ std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
 // at `problem` by themselves, without those that it cannot launch. Parameters
 // that rules do not name have the kernel's default. Empty for other kernels.
-// Tokens are the problem's slots by top_k: where experts are spread over
-// devices the engine counts the tokens of all, which a problem does not say.
-std::vector<EngineRival> EngineRivals(const KernelSpec& spec,
-                                      const ProblemView& problem);
+std::vector<Rival> EngineRivals(const KernelSpec& spec,
+                                const ProblemView& problem);
 
 // Returns what is launched at `problem` where there is no table: the first of
 // EngineRivals, else the kernel's default.

@@ -54,10 +54,10 @@ KernelSpec Moe(std::vector<std::string> engines) {
 
 TEST(EngineRuleTest, TokensAreSlotsByTopK) {
   const std::vector<int64_t> slots = {60, 40, 0, 100};  // 100 tokens.
-  const std::vector<EngineRival> rivals =
+  const std::vector<Rival> rivals =
       EngineRivals(Moe({"vllm"}), {{0, 256, 256, 2}, slots});
   ASSERT_THAT(rivals, SizeIs(1));
-  EXPECT_EQ(rivals[0].engine, "vllm");
+  EXPECT_EQ(rivals[0].name, "vllm's rule");
   EXPECT_EQ(rivals[0].configuration, (Configuration{4, 3, 64, 128, 64, 1}));
 }
 
@@ -80,7 +80,7 @@ TEST(EngineRuleTest, WhatARuleDoesNotNameHasTheKernelsDefault) {
   KernelSpec spec = Moe({"sglang"});
   spec.parameters.push_back({.name = "USE_TMA", .values = {0, 1}});
   spec.default_configuration = {4, 3, 64, 128, 64, 1, 0};
-  const std::vector<EngineRival> rivals =
+  const std::vector<Rival> rivals =
       EngineRivals(spec, {{0, 256, 256, 2}, many});
   ASSERT_THAT(rivals, SizeIs(1));
   EXPECT_EQ(rivals[0].configuration, (Configuration{4, 3, 64, 64, 32, 8, 0}));
@@ -91,8 +91,7 @@ TEST(EngineRuleTest, EveryStepOfARuleIsOneOfItsConfigurations) {
   const std::vector<Configuration> all = EngineConfigurations(spec);
   for (int64_t tokens = 1; tokens < 3000; tokens += 1 + tokens / 50) {
     const std::vector<int64_t> slots = {2 * tokens, 0, 0, 0};
-    for (const EngineRival& rival :
-         EngineRivals(spec, {{0, 256, 256, 2}, slots})) {
+    for (const Rival& rival : EngineRivals(spec, {{0, 256, 256, 2}, slots})) {
       EXPECT_THAT(all, ::testing::Contains(rival.configuration));
     }
   }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/job_queue_fixture.h"
 
@@ -173,6 +175,35 @@ TEST_F(JobQueueMeasuringTest, MeasuresPeersAndStoresNoSampleOfThem) {
   EXPECT_DOUBLE_EQ(results[0].vendor_baselines[0].latency_us, 42);
   EXPECT_THAT(results[0].all, SizeIs(1));
   EXPECT_EQ(StoredSamples(), 3);  // A round each.
+}
+
+TEST_F(JobQueueMeasuringTest, MeasuresWhatOthersWouldLaunchUnderTheirNames) {
+  JobQueue& queue = StartQueue();
+  const Problem first = {.extents = {100, 512, 512}};
+  const Problem second = {.extents = {1000, 512, 514}};
+  Configuration other = spec_.default_configuration;
+  for (const Configuration& one : EnumerateConfigurations(spec_)) {
+    if (one != other && IsLegal(spec_, one, first.View())) other = one;
+  }
+  const Configuration outside(
+      std::vector<int64_t>(spec_.parameters.size(), int64_t{1} << 20));
+  MeasureRequest request{.kernel = spec_.name, .default_configuration = true};
+  request.problems = {first, second};
+  request.rivals[first] = {{"vllm's file", other}, {"another's", outside}};
+  std::vector<MeasuredProblem> results;
+  const JobRecord job = Measure(queue, request, &results);
+  EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
+  ASSERT_THAT(results, SizeIs(2));
+  // What is not in the kernel's space is left out.
+  ASSERT_THAT(results[0].vendor_baselines, SizeIs(1));
+  EXPECT_EQ(results[0].vendor_baselines[0].library, "vllm's file");
+  const MeasuredConfiguration& same =
+      *std::find_if(results[0].all.begin(), results[0].all.end(),
+                    [&](const MeasuredConfiguration& measured) {
+                      return measured.configuration == other;
+                    });
+  EXPECT_EQ(results[0].vendor_baselines[0].latency_us, same.latency_us);
+  EXPECT_THAT(results[1].vendor_baselines, SizeIs(0));
 }
 
 TEST_F(JobQueueMeasuringTest, AKernelWithoutPeersSaysSo) {

@@ -10,7 +10,6 @@
 #include "base/status_macros.h"
 #include "fit/samples/sample_selection.h"
 #include "model/kernel/device_implementation.h"
-#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/held_out_best.h"
@@ -404,6 +403,20 @@ absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
   return rounds;
 }
 
+std::vector<Rival> MeasuringJob::RivalsAt(const Problem& problem) const {
+  std::vector<Rival> rivals;
+  if (request_.default_configuration || exhaustive())
+    rivals = EngineRivals(kernel_->spec, problem.View());
+  const auto named = request_.rivals.find(problem);
+  if (named == request_.rivals.end()) return rivals;
+  for (const Rival& rival : named->second) {
+    if (InSpace(kernel_->spec, rival.configuration) &&
+        IsLegal(kernel_->spec, rival.configuration, problem.View()))
+      rivals.push_back(rival);
+  }
+  return rivals;
+}
+
 absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
     const Problem& problem) {
   MeasuredProblem result{.problem = problem};
@@ -425,10 +438,8 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
       kernel_->spec.default_configuration;
   if (request_.default_configuration || exhaustive())
     named.insert(default_configuration);
-  std::vector<EngineRival> rivals;
-  if (request_.default_configuration || exhaustive())
-    rivals = EngineRivals(kernel_->spec, problem.View());
-  for (const EngineRival& rival : rivals) named.insert(rival.configuration);
+  const std::vector<Rival> rivals = RivalsAt(problem);
+  for (const Rival& rival : rivals) named.insert(rival.configuration);
 
   AtProblem at;
   Measured& measured = at.measured;
@@ -472,12 +483,12 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   if (request_.default_configuration || exhaustive()) {
     result.default_configuration = Find(measured, default_configuration);
   }
-  for (const EngineRival& rival : rivals) {
+  for (const Rival& rival : rivals) {
     const std::optional<MeasuredConfiguration> entry =
         Find(measured, rival.configuration);
     if (!entry) continue;
     result.vendor_baselines.push_back(
-        {.library = absl::StrCat(rival.engine, "'s rule"),
+        {.library = rival.name,
          .latency_us = entry->latency_us,
          .relative_spread = entry->relative_spread,
          .sm_clock_mhz = entry->sm_clock_mhz,

@@ -24,6 +24,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fit/plan/recording_plan.h"
+#include "model/kernel/engine_rule.h"
 #include "server/jobs/candidate_pool.h"
 #include "server/jobs/failed_pairs.h"
 #include "server/jobs/job_control.h"
@@ -51,6 +52,8 @@ struct MeasureRequest {
   int rounds = 3;
   // Vendor libraries, interleaved with the leaders.
   bool vendor_baselines = false;
+  // What others would launch, likewise.
+  std::map<Problem, std::vector<Rival>> rivals = {};
   // Record a trace. Implies exhaustive.
   bool record = false;
   int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
@@ -133,6 +136,8 @@ class MeasuringJob {
   // Errors: FAILED_PRECONDITION where the kernel has none for the device.
   absl::Status CheckVendorBaselines() const;
   absl::Status MeasureProblems();
+  // What engines and the caller name there, as far as it can be launched.
+  std::vector<Rival> RivalsAt(const Problem& problem) const;
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
   // Of items in their order.
   struct Rounds {

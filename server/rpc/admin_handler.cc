@@ -15,6 +15,9 @@
 namespace wavetune {
 namespace {
 
+constexpr size_t kMaxRivalName = 64;
+constexpr size_t kMaxRivals = 8;  // Of a problem: a few engines have files.
+
 constexpr auto kLeastRecordedAnchors = static_cast<int>(kMaxAnchors);
 
 absl::Status TakeRecording(const v1::MeasureRequest& request,
@@ -36,6 +39,35 @@ absl::Status TakeRecording(const v1::MeasureRequest& request,
       "anchors_per_candidate must be ", kLeastRecordedAnchors, " to ",
       AdminHandler::kMaxRecordedAnchors,
       ", or 0 for the default: a profile may ask for ", kLeastRecordedAnchors));
+}
+
+// After the problems.
+absl::Status TakeRivals(const v1::MeasureRequest& request,
+                        const KernelSpec& spec, MeasureRequest& wanted) {
+  for (const v1::Rival& rival : request.rivals()) {
+    if (rival.problem() < 0 || rival.problem() >= request.problems_size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a rival is of problem ", rival.problem(), ", and ",
+                       request.problems_size(), " are named"));
+    }
+    if (rival.name().empty() || rival.name().size() > kMaxRivalName) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a rival's name has ", rival.name().size(),
+                       " bytes: give 1 to ", kMaxRivalName));
+    }
+    ASSIGN_OR_RETURN(
+        Configuration configuration,
+        ConfigurationFromProto(static_cast<int>(spec.parameters.size()),
+                               rival.configuration()));
+    const auto at = static_cast<size_t>(rival.problem());
+    std::vector<Rival>& there = wanted.rivals[wanted.problems[at]];
+    if (there.size() == kMaxRivals) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "problem ", at, " has more than ", kMaxRivals, " rivals"));
+    }
+    there.push_back({rival.name(), configuration});
+  }
+  return absl::OkStatus();
 }
 
 MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
@@ -202,6 +234,7 @@ absl::StatusOr<JobRecord> AdminHandler::Measure(
     }
     wanted.problems.push_back(*std::move(problem));
   }
+  RETURN_IF_ERROR(TakeRivals(request, *spec, wanted));
   return jobs_->Measure(std::move(wanted), ListenerOf(spec, std::move(sink)));
 }
 

@@ -11,8 +11,8 @@
 // Tokens choose their experts one after the other, each `top_k` different ones,
 // by how wanted these are. Integers alone, and the same numbers at random
 // everywhere: equal arguments give equal slots on every rank, compiler and
-// processor. Slots do not fall where tokens are
-// added (beyond 4,096 tokens by one, where shares are rounded).
+// processor. Slots do not fall where tokens are added (beyond 4,096 tokens by
+// one, where shares are rounded).
 //
 // Thread safety: immutable.
 #ifndef WAVETUNE_EXPECTED_ROUTING_H_
@@ -51,8 +51,8 @@ class ExpectedRouting {
   // `experts` of the whole model, of which a token takes `top_k`. Errors:
   // INVALID_ARGUMENT for 1 <= top_k <= experts not being so, and beyond
   // kMaxExperts and kMaxTopK.
-  // Cost: some 4,096 * top_k steps; tens of microseconds to tens
-  // of milliseconds.
+  // Cost: some 4,096 * top_k steps; tens of microseconds to tens of
+  // milliseconds.
   static absl::StatusOr<ExpectedRouting> Create(
       int64_t experts, int64_t top_k,
       Popularity popularity = Popularity::kDrawn);

@@ -51,11 +51,13 @@ class Own(NamedTuple):
     def predictable(self, parameters: Sequence[str] = PARAMETERS) -> Optional[dict[str, int]]:
         """Returns the one configuration in the words of a table with these parameters; None where it is two, or has what
         the table does not know."""
-        gate_up = _in_words_of(parameters, self.gate_up)
-        return gate_up if gate_up == _in_words_of(parameters, self.down) else None
+        gate_up = in_words_of(parameters, self.gate_up)
+        return gate_up if gate_up == in_words_of(parameters, self.down) else None
 
 
-def _in_words_of(parameters: Sequence[str], config: Config) -> Optional[dict[str, int]]:
+def in_words_of(parameters: Sequence[str], config: Config) -> Optional[dict[str, int]]:
+    """Returns what an entry of an engine's file launches, in the words of a table; None where it has what the table does
+    not know."""
     named = {name: config.get(name, _UNSAID.get(name)) for name in parameters}
     if type(named.get(USE_TMA)) is bool:
         named[USE_TMA] = int(named[USE_TMA])

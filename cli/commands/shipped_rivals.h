@@ -1,0 +1,42 @@
+// What the files of serving engines have for layers of experts: configurations
+// that `wavetune bench` measures beside decisions.
+#ifndef WAVETUNE_CLI_COMMANDS_SHIPPED_RIVALS_H_
+#define WAVETUNE_CLI_COMMANDS_SHIPPED_RIVALS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cli/command_context.h"
+#include "cli/shapes_file.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
+
+namespace wavetune {
+struct KernelSpec;
+}
+
+namespace wavetune::cli {
+
+struct EngineConfigs {
+  // Folders of the files; empty: of the engines that are installed where the
+  // interpreter is.
+  std::vector<std::string> folders;
+  std::string python = "python3";  // With the package, which reads them.
+};
+
+// Adds to the request, whose problems are `shapes`, what the engines that
+// launch `spec` have for each in a file: "vllm's file". The first product's
+// weights are taken to have two factors. Does nothing for other kernels. Prints
+// which files there are. Errors: where folders are named, FAILED_PRECONDITION
+// for an interpreter without the package, and INVALID_ARGUMENT for a folder
+// without files, and for a kernel that no engine launches.
+absl::Status AddShippedRivals(const CommandContext& context,
+                              const EngineConfigs& configs,
+                              const KernelSpec& spec,
+                              const std::vector<Shape>& shapes,
+                              const std::string& device_name,
+                              v1::MeasureRequest& request);
+
+}  // namespace wavetune::cli
+
+#endif  // WAVETUNE_CLI_COMMANDS_SHIPPED_RIVALS_H_
