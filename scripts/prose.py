@@ -30,7 +30,7 @@ GROUPS = [
     ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
     ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
     ("other pages", ["docs/*.md"], {"what": 3, "of": 0, "long": 4}),
-    ("other headers", ["*.h"], {"what": 9, "of": 2, "long": 2}),
+    ("other headers", ["*.h"], {"what": 8, "of": 0, "long": 2}),
 ]
 NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
 

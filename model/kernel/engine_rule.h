@@ -56,7 +56,7 @@ std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 std::vector<Rival> EngineRivals(const KernelSpec& spec,
                                 const ProblemView& problem);
 
-// Returns what is launched at `problem` where there is no table: the first of
+// Returns the launch at `problem` where there is no table: the first of
 // EngineRivals, else the kernel's default.
 Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem);
 

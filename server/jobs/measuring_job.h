@@ -56,7 +56,7 @@ struct MeasureRequest {
   std::map<Problem, std::vector<Rival>> rivals = {};
   // Record a trace. Implies exhaustive.
   bool record = false;
-  int anchors_per_candidate = 0;  // Of a recording; 0: kGridAnchors.
+  int anchors_per_candidate = 0;  // For a recording; 0: kGridAnchors.
   bool fresh = false;             // A recording measures everything anew.
   bool even_if_busy = false;      // As in ReprofileRequest.
 };
@@ -139,7 +139,7 @@ class MeasuringJob {
   // What engines and the caller name there, as far as it can be launched.
   std::vector<Rival> RivalsAt(const Problem& problem) const;
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
-  // Of items in their order.
+  // Those of items in their order.
   struct Rounds {
     std::vector<JobDevice::Result> medians;
     // [item][round]; 0 where it failed.
