@@ -16,7 +16,9 @@
 #include "base/own_files.h"
 #include "base/process_signals.h"
 #include "base/status_macros.h"
-#include "profiler_agent/worker/injected_facts.h"
+#ifdef WAVETUNE_INJECTION
+#include "profiler_agent/testing/injected_facts.h"
+#endif
 
 namespace wavetune {
 namespace {
@@ -181,11 +183,11 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "recorded; 0: it is answered at once")
       ->check(NumberIn({0, 1e6}))
       ->capture_default_str();
+#ifdef WAVETUNE_INJECTION
   app.add_option("--inject", arguments.backend.inject,
                  "For drills and tests: a file that says what to pretend of "
-                 "devices, as \"driver = 590.12\" (docs/testing.md); refused "
-                 "for users that services run as, unless "
-                 "WAVETUNE_ALLOW_INJECT=1 is set");
+                 "devices, as \"driver = 590.12\" (docs/testing.md)");
+#endif
   app.add_option("--prepare-workers", arguments.prepare_workers,
                  "Processes that compile and check, per device. Default: one "
                  "a core that the agent may use (affinity, CPU quota of its "
@@ -254,7 +256,9 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_flag("--skip-nvidia-opencl",
                    arguments.backend.skip_nvidia_opencl);
   worker->add_flag("--guard-pages", arguments.backend.guard_pages);
+#ifdef WAVETUNE_INJECTION
   worker->add_option("--inject", arguments.backend.inject);
+#endif
   worker->add_option("--nice", arguments.worker_nice);
   worker->add_option("--arch", arguments.backend.compile_only_architecture);
 }
@@ -280,9 +284,9 @@ AgentDevicesOptions DevicesOptions(const Arguments& arguments) {
 
 absl::Status CheckInject(const std::string& path) {
   if (path.empty()) return absl::OkStatus();
-  RETURN_IF_ERROR(InjectedFacts::CheckAllowed(
-      geteuid(), std::getenv("WAVETUNE_ALLOW_INJECT")));
+#ifdef WAVETUNE_INJECTION
   RETURN_IF_ERROR(InjectedFacts::Read(path).status());
+#endif
   Log(LogLevel::kWarning, "agent",
       absl::StrCat("what devices say is changed by ", path,
                    " (--inject): profiles are of no use but for drills"));

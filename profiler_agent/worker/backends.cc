@@ -8,7 +8,9 @@
 #endif
 #include "profiler_agent/opencl/opencl_backend.h"
 #include "profiler_agent/replay/replay_backend.h"
-#include "profiler_agent/worker/injected_backend.h"
+#ifdef WAVETUNE_INJECTION
+#include "profiler_agent/testing/injected_backend.h"
+#endif
 
 namespace wavetune {
 namespace {
@@ -81,8 +83,13 @@ std::unique_ptr<Backend> CreateBackend(const std::string& name,
   const Known* entry = FindBuiltIn(name);
   if (entry == nullptr) return nullptr;
   std::unique_ptr<Backend> backend = entry->create(options);
-  if (options.inject.empty()) return backend;
-  return std::make_unique<InjectedBackend>(std::move(backend), options.inject);
+#ifdef WAVETUNE_INJECTION
+  if (!options.inject.empty()) {
+    return std::make_unique<InjectedBackend>(std::move(backend),
+                                             options.inject);
+  }
+#endif
+  return backend;
 }
 
 }  // namespace wavetune

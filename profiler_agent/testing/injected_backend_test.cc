@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/injected_backend.h"
+#include "profiler_agent/testing/injected_backend.h"
 
 #include <sys/stat.h>
 

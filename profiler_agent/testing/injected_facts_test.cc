@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/injected_facts.h"
+#include "profiler_agent/testing/injected_facts.h"
 
 #include <sys/stat.h>
 
@@ -157,20 +157,6 @@ TEST(InjectedFactsTest, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_THAT(Refusal(absl::StrCat("slower = 2 where ", condition)),
                 HasSubstr("is not a condition like m <= 16 or BM = 64"))
         << condition;
-  }
-}
-
-TEST(InjectedFactsTest, AServicesUserMustBeAllowed) {
-  for (const uid_t user : {0u, 1000u, 60000u}) {
-    EXPECT_TRUE(InjectedFacts::CheckAllowed(user, nullptr).ok()) << user;
-  }
-  for (const uid_t user : {1u, 998u, 61184u, 65519u}) {
-    const absl::Status refused = InjectedFacts::CheckAllowed(user, nullptr);
-    EXPECT_EQ(refused.code(), absl::StatusCode::kPermissionDenied) << user;
-    EXPECT_THAT(std::string(refused.message()),
-                HasSubstr("Set WAVETUNE_ALLOW_INJECT=1"));
-    EXPECT_FALSE(InjectedFacts::CheckAllowed(user, "0").ok());
-    EXPECT_TRUE(InjectedFacts::CheckAllowed(user, "1").ok());
   }
 }
 

@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/injected_backend.h"
+#include "profiler_agent/testing/injected_backend.h"
 
 #include <optional>
 #include <vector>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "model/kernel/kernel_spec.h"
-#include "profiler_agent/worker/injected_facts.h"
+#include "profiler_agent/testing/injected_facts.h"
 
 namespace wavetune {
 namespace {

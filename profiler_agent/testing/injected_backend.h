@@ -3,8 +3,8 @@
 // checked stays the wrapped backend's.
 //
 // Thread safety: as the wrapped backend.
-#ifndef WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_BACKEND_H_
-#define WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_BACKEND_H_
+#ifndef WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_BACKEND_H_
+#define WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_BACKEND_H_
 
 #include <memory>
 #include <string>
@@ -39,4 +39,4 @@ class InjectedBackend : public Backend {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_BACKEND_H_
+#endif  // WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_BACKEND_H_

@@ -21,10 +21,8 @@
 // half of it.
 //
 // Thread safety: a plain value.
-#ifndef WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_FACTS_H_
-#define WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_FACTS_H_
-
-#include <sys/types.h>
+#ifndef WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_FACTS_H_
+#define WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_FACTS_H_
 
 #include <cstdint>
 #include <map>
@@ -85,11 +83,6 @@ class InjectedFacts {
   // RESOURCE_EXHAUSTED above 64 KiB.
   static absl::StatusOr<InjectedFacts> Read(const std::string& path);
 
-  // Errors: PERMISSION_DENIED where `user` is one of those that services run
-  // as, unless `allowed` (of WAVETUNE_ALLOW_INJECT, nullptr where that is not
-  // set) is "1": a node's tables must not rest on what somebody pretended.
-  static absl::Status CheckAllowed(uid_t user, const char* allowed);
-
   // Returns what is pretended of a device. Cannot fail.
   InjectedDeviceFacts Of(const std::string& uuid) const;
 
@@ -100,4 +93,4 @@ class InjectedFacts {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_WORKER_INJECTED_FACTS_H_
+#endif  // WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_FACTS_H_

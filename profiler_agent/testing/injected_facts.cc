@@ -1,4 +1,4 @@
-#include "profiler_agent/worker/injected_facts.h"
+#include "profiler_agent/testing/injected_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -244,19 +244,6 @@ absl::StatusOr<InjectedFacts> InjectedFacts::Read(const std::string& path) {
   absl::StatusOr<InjectedFacts> facts = Parse(text);
   if (!facts.ok()) return AtPath(facts.status(), path);
   return facts;
-}
-
-absl::Status InjectedFacts::CheckAllowed(uid_t user, const char* allowed) {
-  // System users, and those of systemd's DynamicUser=.
-  const bool of_services =
-      (user >= 1 && user <= 999) || (user >= 61184 && user <= 65519);
-  if (!of_services || (allowed != nullptr && absl::string_view(allowed) == "1"))
-    return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("--inject is for drills and tests, and user ", user,
-                   " is one that services run as: what it pretends would go "
-                   "into the node's tables. Set WAVETUNE_ALLOW_INJECT=1 where "
-                   "that is wanted"));
 }
 
 InjectedDeviceFacts InjectedFacts::Of(const std::string& uuid) const {
