@@ -14,8 +14,8 @@ option(WAVETUNE_VERIFY_HEADERS
 option(WAVETUNE_TEST_PER_CASE
   "One CTest entry per test case (precise); OFF: one per test binary or a share of it (quick), but for component tests" ON)
 set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,undefined' or 'thread'")
-set(WAVETUNE_SANITIZE_MODEL_ONLY ""
-  CACHE STRING "Sanitizers of those that only model/ is built with: 'null,vptr'")
+set(WAVETUNE_OUTER_OPTIONS ""
+  CACHE STRING "Compile options of what stands above base/, model/ and fit/: '-O0;-fno-sanitize=vptr'")
 set(WAVETUNE_TEST_OPTIONS ""
   CACHE STRING "Compile options of the sources of tests (but for golden tests), after all others: '-O0' compiles them in half the time")
 option(WAVETUNE_TEST_ONCE "Build the tests with the label `once`, too, which sanitizers need not see again" ON)
@@ -48,6 +48,9 @@ if(WAVETUNE_SANITIZE)
   # where a function with an array of its own begins, a third of what fits take.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND WAVETUNE_SANITIZE MATCHES "address")
     add_link_options(-static-libasan)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND WAVETUNE_SANITIZE MATCHES "address")
+    add_compile_definitions(__SANITIZE_ADDRESS__=1)  # As GCC says it; tests ask.
   endif()
   if(WAVETUNE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)

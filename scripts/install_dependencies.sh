@@ -26,6 +26,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
   clang clang-format clang-tidy
+  libclang-rt-14-dev llvm  # AddressSanitizer's runtime, and names in its reports
   prometheus  # promtool, and a server that scrapes a daemon: tests/deploy/prometheus_test.sh
   etcd-server etcd-client  # the registry of fleets
   iproute2  # hosts of a network that falls apart: tests/lib/network_hosts.h
@@ -34,7 +35,7 @@ test_packages=(
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
 # The scenarios of tests/hostile, and a bare root for packages: scripts/soak.sh.
-soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota mmdebstrap systemd libclang-rt-14-dev)
+soak_packages=(python3-grpcio python3-protobuf util-linux btrfs-progs e2fsprogs quota mmdebstrap systemd)
 
 packages=()
 [ "$#" -gt 0 ] || set -- build test

@@ -38,7 +38,7 @@ compare_decisions() {
 
 # With the checks and the second client that the asan preset leaves out to build quickly, and the tests that it does not run.
 build_asan() {
-  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_SANITIZE_MODEL_ONLY= -DWAVETUNE_TEST_OPTIONS=-O0 -DWAVETUNE_CLIENT_PACKAGE=ON -DWAVETUNE_TEST_ONCE=ON' scripts/build.sh asan
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_OUTER_OPTIONS= -DWAVETUNE_CLIENT_PACKAGE=ON -DWAVETUNE_TEST_ONCE=ON' scripts/build.sh asan
 }
 
 sanitize_all() {
