@@ -187,7 +187,7 @@ test_packages() {
 }
 
 tidy_all() { check_tidy '*.cc'; }
-golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug; }
+golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug clang-release; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
 
 stage install scripts/install_dependencies.sh build test soak

@@ -34,11 +34,11 @@ stage change check_change
 stage build scripts/build.sh ci
 stage asan build_and_test_asan
 stage tsan build_and_test tsan
-# GCC's release build runs them in `tests`; both debug builds are in the soak.
-stage golden scripts/cross_golden.sh clang-release aarch64
+# GCC's release build runs them in `tests`, Clang's in `asan`; the others are in the soak.
+stage golden scripts/cross_golden.sh aarch64
 stage instructions scripts/decision_instructions.sh
 stage slowest print_slowest_steps
 stage tests run_tests ci
-# 50 minutes of two cores.
-stage ceiling check_ceiling "${WAVETUNE_CEILING_MINUTES:-100}"
+# 40 minutes of two cores.
+stage ceiling check_ceiling "${WAVETUNE_CEILING_MINUTES:-80}"
 finish_stages

@@ -3,7 +3,7 @@
 #   . scripts/lib/stages.sh
 #   run_stage format check_format   # a function or command
 #   print_slowest_steps             # of all builds and tests that lie in build/
-#   check_ceiling 100               # minutes of processor that all stages before may take, where nothing was built before
+#   check_ceiling 80                # minutes of processor that all stages before may take, where nothing was built before
 #   finish_stages                   # prints the stages' times, what failed and how; its status is the script's
 #
 # Their times are left in build/stages/times.json, and in a sentence in times.txt (docs/testing.md).
