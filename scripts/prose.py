@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Finds sentences in comments of headers and in pages that are hard to read.
 
-    scripts/prose.py                # as the stage format runs it: fails above a ceiling
-    scripts/prose.py --list PATH... # each fault of these files, or of all that are checked
+    scripts/prose.py                # all headers and pages, as the stage format does
+    scripts/prose.py PATH...        # these files
 
 Three kinds of fault:
 
@@ -11,10 +11,9 @@ Three kinds of fault:
     of      a comment or paragraph whose first word is "Of".
     long    a sentence of more than 30 words. A word is anything between spaces; code between ` ` is one.
 
-A sentence ends with ".", "?" or "!", or with ":" before a capital or code. Examples, tables and headings are not read.
+Prints each fault and fails where there is one. A sentence ends with ".", "?" or "!", or with ":" before a capital or code. Examples, tables and headings are not read.
 """
 import argparse
-import collections
 import fnmatch
 import pathlib
 import re
@@ -23,16 +22,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_WORDS = 30
-READ_FIRST = ["README.md", "CONTRIBUTING.md"] + ["docs/%s.md" % page for page in (
-    "architecture", "client", "engines", "glossary", "python", "runbook", "serving", "tables", "triton")]
-# Group, its files, and the most faults of each kind. A file is of the first group that has it.
-GROUPS = [
-    ("pages that users read first", READ_FIRST, {"what": 0, "of": 0, "long": 0}),
-    ("public headers", ["client/include/*.h", "launch/include/*.h"], {"what": 0, "of": 0, "long": 0}),
-    ("other pages", ["docs/*.md"], {"what": 3, "of": 0, "long": 4}),
-    ("other headers", ["*.h"], {"what": 8, "of": 0, "long": 2}),
-]
-NOT_READ = ["docs/results.md", "docs/decisions/*"]  # Written by a script; history.
+READ = ["README.md", "CONTRIBUTING.md", "docs/*.md", "*.h"]
+NOT_READ = ["docs/results.md", "docs/results/*", "docs/decisions/*"]  # Written by a script; figures; history.
 
 COMMENT = re.compile(r"(?:^|(?<=\s))//+(.*)$")
 ITEM = re.compile(r"\s*([-*]|\d+\.) ")
@@ -133,56 +124,23 @@ def faults(path, text):
     return found
 
 
-def group_of(path):
-    """The index of a file's group; None where it is not read."""
-    if any(fnmatch.fnmatch(path, pattern) for pattern in NOT_READ):
-        return None
-    return next((index for index, (_, patterns, _) in enumerate(GROUPS)
-                 if any(fnmatch.fnmatch(path, pattern) for pattern in patterns)), None)
-
-
-def over_ceilings(files):
-    """[message] for the groups with more faults than they may have; `files`: path -> text."""
-    counts = [collections.defaultdict(list) for _ in GROUPS]
-    for path, text in files.items():
-        group = group_of(path)
-        if group is not None:
-            for line, kind, sentence in faults(path, text):
-                counts[group][kind].append("%s:%d: %s: %s" % (path, line, kind, sentence))
-    messages = []
-    for (name, _, ceilings), found in zip(GROUPS, counts):
-        for kind, most in ceilings.items():
-            if len(found[kind]) > most:
-                messages.append("%s: %d of kind '%s', and %d are allowed: rewrite the sentence; the ceiling only falls%s" % (
-                    name, len(found[kind]), kind, most,
-                    "".join("\n  " + fault for fault in found[kind]) if most == 0 else
-                    "\n  scripts/prose.py --list FILE prints those of the files that you changed"))
-    return messages
+def is_read(path):
+    return any(fnmatch.fnmatch(path, pattern) for pattern in READ) and not any(fnmatch.fnmatch(path, pattern) for pattern in NOT_READ)
 
 
 def tracked():
     listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "*.h", "*.md"], cwd=ROOT, check=True,
                             capture_output=True, text=True)
-    return {path: (ROOT / path).read_text() for path in listed.stdout.split("\n") if path and (ROOT / path).exists()}
+    return [ROOT / path for path in listed.stdout.split("\n") if is_read(path) and (ROOT / path).exists()]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print each fault, of the paths or of all files")
-    parser.add_argument("paths", nargs="*", type=pathlib.Path, help="with --list: files to look at")
-    arguments = parser.parse_args()
-    if arguments.list:
-        files = {str(path): path.read_text() for path in arguments.paths} if arguments.paths else {
-            path: text for path, text in tracked().items() if group_of(path) is not None}
-        for path, text in files.items():
-            for line, kind, sentence in faults(path, text):
-                print("%s:%d: %s: %s" % (path, line, kind, sentence))
-        return
-    if arguments.paths:
-        parser.error("paths go with --list")
-    messages = over_ceilings(tracked())
-    if messages:
-        sys.exit("\n".join(messages))
+    parser.add_argument("paths", nargs="*", type=pathlib.Path, help="default: all headers and pages")
+    found = ["%s:%d: %s: %s" % (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path, line, kind, sentence)
+             for path in parser.parse_args().paths or tracked() for line, kind, sentence in faults(str(path), path.read_text())]
+    if found:
+        sys.exit("\n".join([*found, "rewrite these sentences: subject, verb, object, with the noun named (scripts/prose.py --help)"]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Right and wrong sentences; what a comment, a paragraph and an example are; ceilings."""
+"""Right and wrong sentences; what a comment, a paragraph and an example are; which files are read."""
 import unittest
 
 import prose
@@ -49,15 +49,11 @@ class ProseTest(unittest.TestCase):
         self.assertEqual(["what"], kinds("// Errors: of another table,\n//         what is there.\n", "a.h"))
         self.assertEqual(["what"], kinds("// - An item that says\n//   what is there.\n", "a.h"))
 
-    def test_says_what_is_over_a_ceiling(self):
-        self.assertEqual([], prose.over_ceilings({"README.md": "Fine.", "docs/decisions/1.md": "What is old stays."}))
-        message, = prose.over_ceilings({"README.md": "Fine.\n\nWhat is read stays."})
-        self.assertIn("README.md:3: what: What is read stays.", message)
-        self.assertIn("rewrite the sentence; the ceiling only falls", message)
-
-    def test_a_header_belongs_to_the_first_group_that_has_it(self):
-        names = [prose.GROUPS[prose.group_of(path)][0] for path in ("client/include/wavetune/tuner.h", "server/a.h")]
-        self.assertEqual(["public headers", "other headers"], names)
+    def test_reads_headers_and_pages_but_no_history(self):
+        for path in ("README.md", "docs/tables.md", "client/include/wavetune/tuner.h", "server/a.h"):
+            self.assertTrue(prose.is_read(path), path)
+        for path in ("docs/results.md", "docs/decisions/0001.md", "CHANGELOG.md", "research/notebook.md", "server/a.cc"):
+            self.assertFalse(prose.is_read(path), path)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // InjectedBackend: any backend with what a file pretends of its devices
-// (injected_facts.h): for drills and tests. What is compiled, launched and
-// checked stays the wrapped backend's.
+// (injected_facts.h): for drills and tests. Compilation, launches and checks
+// stay the wrapped backend's.
 //
 // Thread safety: as the wrapped backend.
 #ifndef WAVETUNE_PROFILER_AGENT_TESTING_INJECTED_BACKEND_H_

@@ -32,6 +32,7 @@ class BlindBackend : public FakeBackend {
  public:
   using FakeBackend::FakeBackend;
   absl::StatusOr<DeviceState> ReadTelemetry(const std::string& uuid) override {
+    // NOLINTNEXTLINE(bugprone-parent-virtual-call): the interface's default.
     return Backend::ReadTelemetry(uuid);
   }
 };

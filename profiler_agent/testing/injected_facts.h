@@ -11,10 +11,10 @@
 //
 // Keys: driver, runtime, power_limit_w, throttle_reasons (bits as in
 // model/kernel/throttling.h), utilisation_percent, other_processes, slower. A
-// later line replaces an earlier one of its key and device, what is said of a
-// device replaces what is said of all; of `slower` all lines that apply
-// multiply. A condition names a parameter or a dimension of the kernel, with =,
-// <, <=, > or >=.
+// later line replaces an earlier one of its key and device. A line of a device
+// replaces one of every device. All lines of `slower` that apply multiply. A
+// condition names a parameter or a dimension of the kernel, with =, <, <=, >
+// or >=.
 //
 // Why a file that is read each time: drills change it under running processes,
 // and all of them see the same. Replace it with a rename, so that nobody reads
@@ -37,7 +37,7 @@
 
 namespace wavetune {
 
-// What is pretended of one device; what is absent is as it is.
+// Pretended facts of one device; an absent one is as it is.
 struct InjectedDeviceFacts {
   // "BM = 64".
   struct Condition {
@@ -75,7 +75,7 @@ struct InjectedDeviceFacts {
 class InjectedFacts {
  public:
   // Returns what the text says. Errors: INVALID_ARGUMENT with the number of the
-  // line, what is wrong with it, and what is right.
+  // line, what is wrong with it, and the right form.
   static absl::StatusOr<InjectedFacts> Parse(absl::string_view text);
 
   // Reads a file that only root and this user can change. Errors: as Parse with
@@ -83,7 +83,7 @@ class InjectedFacts {
   // RESOURCE_EXHAUSTED above 64 KiB.
   static absl::StatusOr<InjectedFacts> Read(const std::string& path);
 
-  // Returns what is pretended of a device. Cannot fail.
+  // Returns the pretended facts of a device. Cannot fail.
   InjectedDeviceFacts Of(const std::string& uuid) const;
 
  private:

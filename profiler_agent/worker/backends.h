@@ -29,8 +29,8 @@ struct BackendOptions {
   bool skip_nvidia_opencl = false;
   // The OpenCL backend checks on memory with guard pages (CPU devices only).
   bool guard_pages = false;
-  // A file that says what is pretended of devices (testing/injected_facts.h);
-  // empty: nothing. Builds with tests alone know it.
+  // A file of pretended facts of devices (testing/injected_facts.h); empty:
+  // none. Builds with tests alone know it.
   std::string inject;
 };
 
