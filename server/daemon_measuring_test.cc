@@ -28,6 +28,7 @@ TEST_F(DaemonMeasuringTest, MeasuresAndStreamsTheResults) {
   rival.set_problem(1);
   rival.set_name("another's file");
   rival.mutable_configuration()->add_values(32);
+  rival.mutable_configuration()->add_values(4);
   const auto admin = Stub<v1::AdminService>("admin.sock");
   grpc::ClientContext context;
   const auto reader = admin->Measure(&context, request);
