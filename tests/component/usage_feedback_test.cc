@@ -17,7 +17,7 @@
 namespace wavetune {
 namespace {
 
-using ::testing::HasSubstr;
+using ::testing::ContainsRegex;
 
 constexpr int64_t kHuge = 2'000'000'000;
 // Iterations beyond the range of FakeProfiling's tables.
@@ -117,7 +117,9 @@ TEST_F(UsageFeedbackTest, WhatIsAskedForIsShownMeasuredAndRefinedFor) {
   EXPECT_TRUE(job.top_up());
   EXPECT_EQ(job.kernel(), "copy");
   EXPECT_GE(job.used_problems(), 1);
-  EXPECT_THAT(job.reason(), HasSubstr("automatic: 62.1 %"));
+  // The client may have reported all 9,000 decisions or a part of them.
+  EXPECT_THAT(job.reason(),
+              ContainsRegex("automatic: (4[5-9]|5.|6[0-2])[.]. %"));
   AwaitEnd(2);
   EXPECT_GT(Usage().kernels(0).refined_at_us(), 0);
   EXPECT_TRUE(agent_->HasMeasured({4000, 300}));
