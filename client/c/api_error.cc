@@ -1,5 +1,7 @@
 #include "client/c/api_error.h"
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -87,6 +89,9 @@ const char* wavetune_status_name(wavetune_status status) {
                                            "UNAVAILABLE",
                                            "DATA_LOSS"};
   static_assert(sizeof(kNames) / sizeof(kNames[0]) == WAVETUNE_DATA_LOSS + 1);
-  const auto index = static_cast<unsigned>(status);
+  // A C program may pass any number, which no C++ enumeration holds.
+  static_assert(sizeof(status) == sizeof(uint32_t));
+  uint32_t index = 0;
+  std::memcpy(&index, &status, sizeof(index));
   return index <= WAVETUNE_DATA_LOSS ? kNames[index] : "UNKNOWN";
 }
