@@ -523,8 +523,7 @@ class _EngineExport:
 
     def _check_tma(self, folder: Optional[engine_files.EngineFolder]) -> None:
         """Raises FailedPreconditionError where SGLang takes USE_TMA in no file but down's: it ends at others."""
-        takes = None if folder is None else folder.takes_tma()
-        if takes is None:
+        if folder is None or (takes := folder.takes_tma()) is None:
             _say("files have USE_TMA: versions of SGLang before 0.5.23 may not take it in gate_up's")
         elif not takes:
             raise FailedPreconditionError(
