@@ -143,19 +143,6 @@ absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
   return JudgedShapes(spec, workload, options.specialisation);
 }
 
-// What the device that will measure is called; empty where that is not clear,
-// which the job says.
-absl::StatusOr<std::string> DeviceName(StatusReader& status,
-                                       const std::string& uuid) {
-  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
-  std::string name;
-  for (const v1::DeviceStatus& device : known.devices()) {
-    if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
-      name = device.facts().label();
-  }
-  return name;
-}
-
 // Says why there is no table whose choices could be measured. Errors: ABORTED
 // where it was refused, and nobody asked for a trace instead.
 absl::Status CheckHasTable(CommandContext& context, DaemonConnection& daemon,
@@ -189,10 +176,9 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
         recorder, TraceRecorder::Open(options.record, options.replace, kernel));
   }
   v1::MeasureRequest request = ToMeasureRequest(options, kernel.spec, shapes);
-  ASSIGN_OR_RETURN(const std::string device,
-                   DeviceName(*daemon.status, options.device));
-  RETURN_IF_ERROR(AddShippedRivals(context, options.engine_configs, kernel.spec,
-                                   shapes, device, request));
+  RETURN_IF_ERROR(AddShippedRivals(context, *daemon.status,
+                                   options.engine_configs, kernel.spec, shapes,
+                                   options.device, request));
   ASSIGN_OR_RETURN(std::vector<BenchLine> lines,
                    Measure(context, *daemon.jobs, request, kernel.spec, shapes,
                            recorder.get()));
@@ -284,8 +270,7 @@ void AddBenchCommand(CommandRegistry& registry) {
        "wavetune bench kernels/gemm_f32 --shapes shapes.csv --local",
        "wavetune bench gemm_bf16 --shapes shapes.csv --record traces/g",
        "wavetune bench gemm_bf16 --workload llama --exhaustive",
-       "wavetune bench triton_fused_moe --workload qwen3 --engine-configs "
-       "vllm/model_executor/layers/fused_moe/configs"},
+       "wavetune bench triton_fused_moe --workload m --engine-configs configs"},
       [options](CommandContext& context) {
         return RunBench(context, *options);
       });

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
+#include "cli/daemon.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/scratch_folder.h"
@@ -44,6 +45,19 @@ Json RequestOf(const EngineConfigs& configs, const KernelSpec& spec,
           {"folders", configs.folders},
           {"device_name", device_name},
           {"launches", std::move(launches)}};
+}
+
+// What the device that will measure is called; empty where that is not clear,
+// which the job says.
+absl::StatusOr<std::string> DeviceName(StatusReader& status,
+                                       const std::string& uuid) {
+  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
+  std::string name;
+  for (const v1::DeviceStatus& device : known.devices()) {
+    if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
+      name = device.facts().label();
+  }
+  return name;
 }
 
 // Returns the module's answer; nothing where it gave none, and said why.
@@ -105,10 +119,11 @@ int AddRivals(const KernelSpec& spec, const Json& of_engine,
 }  // namespace
 
 absl::Status AddShippedRivals(const CommandContext& context,
+                              StatusReader& status,
                               const EngineConfigs& configs,
                               const KernelSpec& spec,
                               const std::vector<Shape>& shapes,
-                              const std::string& device_name,
+                              const std::string& device_uuid,
                               v1::MeasureRequest& request) {
   const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
   if (moe == nullptr || moe->engines.empty()) {
@@ -118,6 +133,8 @@ absl::Status AddShippedRivals(const CommandContext& context,
                      "(serves { moe { engines: ... } }); ",
                      spec.name, " is none"));
   }
+  ASSIGN_OR_RETURN(const std::string device_name,
+                   DeviceName(status, device_uuid));
   const absl::StatusOr<Json> answer =
       Ask(configs.python, RequestOf(configs, spec, *moe, shapes, device_name));
   if (absl::IsInvalidArgument(answer.status())) return answer.status();

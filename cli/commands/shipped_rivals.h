@@ -17,6 +17,8 @@ struct KernelSpec;
 
 namespace wavetune::cli {
 
+class StatusReader;
+
 struct EngineConfigs {
   // Folders of the files; empty: of the engines that are installed where the
   // interpreter is.
@@ -29,12 +31,14 @@ struct EngineConfigs {
 // weights are taken to have two factors. Does nothing for other kernels. Prints
 // which files there are. Errors: where folders are named, FAILED_PRECONDITION
 // for an interpreter without the package, and INVALID_ARGUMENT for a folder
-// without files, and for a kernel that no engine launches.
+// without files, and for a kernel that no engine launches. `device_uuid` is
+// empty where one device alone is attached.
 absl::Status AddShippedRivals(const CommandContext& context,
+                              StatusReader& status,
                               const EngineConfigs& configs,
                               const KernelSpec& spec,
                               const std::vector<Shape>& shapes,
-                              const std::string& device_name,
+                              const std::string& device_uuid,
                               v1::MeasureRequest& request);
 
 }  // namespace wavetune::cli

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/kernel/legal_extents.h"
 
 namespace wavetune {
 namespace {
