@@ -10,19 +10,13 @@
 A ceiling falls with its number. It rises only with a decision record that says what the growth is worth.
 """
 import re
-import subprocess
 import sys
 
 import fit_constants
+from prose import tracked
 
 CEILINGS = {"tuned constants": 82, "lines of C++": 140600, "callbacks of the server": 162}
 NO_PART = re.compile(r"_test\.|(^|/)(fake_|tests?/|testing/)|fixture")
-
-
-def tracked(*patterns):
-    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", *patterns], cwd=fit_constants.ROOT, check=True,
-                            capture_output=True, text=True)
-    return [path for path in listed.stdout.split("\n") if path and (fit_constants.ROOT / path).exists()]
 
 
 def text_of(path):

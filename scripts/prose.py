@@ -128,17 +128,19 @@ def is_read(path):
     return any(fnmatch.fnmatch(path, pattern) for pattern in READ) and not any(fnmatch.fnmatch(path, pattern) for pattern in NOT_READ)
 
 
-def tracked():
-    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "*.h", "*.md"], cwd=ROOT, check=True,
+def tracked(*patterns):
+    """The files of the working tree that git knows, below ROOT."""
+    listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", *patterns], cwd=ROOT, check=True,
                             capture_output=True, text=True)
-    return [ROOT / path for path in listed.stdout.split("\n") if is_read(path) and (ROOT / path).exists()]
+    return [path for path in listed.stdout.split("\n") if path and (ROOT / path).exists()]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*", type=pathlib.Path, help="default: all headers and pages")
+    paths = parser.parse_args().paths or [ROOT / path for path in tracked("*.h", "*.md") if is_read(path)]
     found = ["%s:%d: %s: %s" % (path.relative_to(ROOT) if path.is_relative_to(ROOT) else path, line, kind, sentence)
-             for path in parser.parse_args().paths or tracked() for line, kind, sentence in faults(str(path), path.read_text())]
+             for path in paths for line, kind, sentence in faults(str(path), path.read_text())]
     if found:
         sys.exit("\n".join([*found, "rewrite these sentences: subject, verb, object, with the noun named (scripts/prose.py --help)"]))
 

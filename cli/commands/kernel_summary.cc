@@ -129,8 +129,8 @@ void PrintSpace(Output& out, const KernelSummary& summary,
     out << "  remark           " << remark << of << "\n";
 }
 
-void PrintTileFills(Output& out, const std::vector<TileFill>& all) {
-  for (const TileFill& fill : all) {
+void PrintTileFills(Output& out, const std::vector<PoorTileFill>& all) {
+  for (const PoorTileFill& fill : all) {
     out << "  tile fill        " << fill.what << ": "
         << absl::StrFormat("%.0f %%", fill.mean * 100)
         << " in the mean of the representative problems, and they count as "
@@ -160,9 +160,9 @@ std::vector<std::string> RemarksOnRoundExtents(const KernelSpec& spec) {
   return remarks;
 }
 
-Json TileFillsJson(const std::vector<TileFill>& all) {
+Json TileFillsJson(const std::vector<PoorTileFill>& all) {
   Json json = Json::array();
-  for (const TileFill& fill : all)
+  for (const PoorTileFill& fill : all)
     json.push_back({{"what", fill.what},
                     {"mean_fill", fill.mean},
                     {"advice", fill.advice}});

@@ -45,7 +45,7 @@ struct KernelSummary {
   int64_t candidates = 0;
   int64_t samples = 0;  // At most.
   std::vector<CompileCost> compiling;
-  std::vector<TileFill> tile_fills;
+  std::vector<PoorTileFill> tile_fills;
   std::vector<std::string> round_extents;  // Remarks: extents that are never
                                            // timed.
   std::string default_configuration;

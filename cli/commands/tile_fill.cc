@@ -13,7 +13,7 @@ namespace {
 constexpr double kNearlyFull = 0.9;
 
 // The mean over the representative problems of a specialisation; 1 without any.
-double MeanOf(const wavetune::TileFill& fill, const KernelSpec& spec,
+double MeanOf(const TileFill& fill, const KernelSpec& spec,
               const std::string& specialisation) {
   double sum = 0;
   double weight = 0;
@@ -31,18 +31,18 @@ double MeanOf(const wavetune::TileFill& fill, const KernelSpec& spec,
 
 }  // namespace
 
-std::vector<TileFill> FindPoorTileFills(const KernelSpec& spec) {
-  std::vector<TileFill> found;
+std::vector<PoorTileFill> FindPoorTileFills(const KernelSpec& spec) {
+  std::vector<PoorTileFill> found;
   for (const std::string& name : spec.SpecialisationNames()) {
     Mapping counted = spec.MappingOf(name);
     if (counted.total_iterations.has_value()) {
       counted.tiles = Expression::Constant(1);
     }
-    for (const wavetune::TileFill& fill : TileFillsOf(spec.Of(name), counted)) {
+    for (const TileFill& fill : TileFillsOf(spec.Of(name), counted)) {
       const double mean = MeanOf(fill, spec, name);
       const bool known = std::any_of(
           found.begin(), found.end(),
-          [&](const TileFill& other) { return other.what == fill.name; });
+          [&](const PoorTileFill& other) { return other.what == fill.name; });
       if (mean >= kNearlyFull || known) continue;
       found.push_back({fill.name, mean, fill.advice});
     }

@@ -405,8 +405,7 @@ absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
 
 std::vector<Rival> MeasuringJob::RivalsAt(const Problem& problem) const {
   std::vector<Rival> rivals;
-  if (request_.default_configuration || exhaustive())
-    rivals = EngineRivals(kernel_->spec, problem.View());
+  if (measures_default()) rivals = EngineRivals(kernel_->spec, problem.View());
   const auto named = request_.rivals.find(problem);
   if (named == request_.rivals.end()) return rivals;
   for (const Rival& rival : named->second) {
@@ -436,8 +435,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
   }
   const Configuration& default_configuration =
       kernel_->spec.default_configuration;
-  if (request_.default_configuration || exhaustive())
-    named.insert(default_configuration);
+  if (measures_default()) named.insert(default_configuration);
   const std::vector<Rival> rivals = RivalsAt(problem);
   for (const Rival& rival : rivals) named.insert(rival.configuration);
 
@@ -480,7 +478,7 @@ absl::StatusOr<MeasuredProblem> MeasuringJob::MeasureAt(
 
   result.all = FastestFirst(measured);
   if (chosen) result.chosen = Find(measured, *chosen);
-  if (request_.default_configuration || exhaustive()) {
+  if (measures_default()) {
     result.default_configuration = Find(measured, default_configuration);
   }
   for (const Rival& rival : rivals) {

@@ -131,6 +131,10 @@ class MeasuringJob {
 
  private:
   bool exhaustive() const { return request_.exhaustive || request_.record; }
+  // And what engines launch by their rules.
+  bool measures_default() const {
+    return request_.default_configuration || exhaustive();
+  }
 
   absl::Status Bind();
   // Errors: FAILED_PRECONDITION where the kernel has none for the device.

@@ -19,6 +19,7 @@ __all__ = ["Routing", "chosen_experts", "read"]
 # "drawn", "even", or counts by expert, or by layer and expert: lists, or what has tolist().
 Routing = Union[str, Sequence[int], Sequence[Sequence[int]], Any]
 
+
 def chosen_experts(chosen: Any, experts: int) -> Any:
     """Returns counts by layer and expert of one of vLLM's outputs; those of several add up.
 

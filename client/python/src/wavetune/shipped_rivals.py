@@ -3,8 +3,8 @@
     python3 -m wavetune.shipped_rivals request.json
 
 The request: "engines"; "folders" (none: those of the engines that are installed beside this package); "device_name";
-"launches", each [experts, intermediate, is it down, tokens]; "parameters" of the kernel. Prints a list of {"engine", "launches"}: of each launch a
-configuration, or null. What people should know goes to standard error.
+"launches", each [experts, intermediate, is it down, tokens]; "parameters" of the kernel. Prints a list of
+{"engine", "launches"}: of each launch a configuration, or null. What people should know goes to standard error.
 """
 
 from __future__ import annotations
