@@ -58,7 +58,7 @@ class FleetFixture : public ::testing::Test {
                        const std::string& digest) {
     return Eventually([&] {
       for (Node* node : nodes) {
-        if (node->Serving() != digest) return false;
+        if (!node->Serves(digest)) return false;
       }
       return true;
     });

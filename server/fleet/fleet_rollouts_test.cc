@@ -23,6 +23,8 @@ namespace wavetune::testing {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 
 // A node with all of a fleet's parts but the jobs.
@@ -145,7 +147,7 @@ class FleetRolloutsTest : public ::testing::Test {
   int Serve(const std::string& digest) {
     int nodes = 0;
     for (const auto& node : nodes_)
-      nodes += node->node().Serving() == digest ? 1 : 0;
+      nodes += node->node().Serves(digest) ? 1 : 0;
     return nodes;
   }
   bool AllServe(const std::string& digest) {
@@ -210,9 +212,9 @@ TEST_F(FleetRolloutsTest, ItIsHaltedWhereNodesAreNotWellAndAllGoBack) {
   for (const auto& node : nodes_) node->SetProblem("slower than the default");
   EXPECT_TRUE(AllServe(first_));
   EXPECT_EQ(Head(), first_);
-  const FleetView view = nodes_[1]->node().fleet_->View();
-  ASSERT_EQ(view.rollouts.size(), 1);
-  EXPECT_THAT(view.rollouts[0].halted, HasSubstr("slower than the default"));
+  EXPECT_SOON(nodes_[1]->node().fleet_->View().rollouts,
+              ElementsAre(Field(&FleetView::Rollout::halted,
+                                HasSubstr("slower than the default"))));
   // It stays so over a restart, and the next table is another matter.
   nodes_[0]->Stop();
   nodes_[0]->Start();

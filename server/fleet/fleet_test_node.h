@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -134,6 +135,20 @@ class FleetTestNode {
     const auto match =
         tables_.Find({.kernel = kernel, .device = options_.device});
     return match.ok() ? match->serving.record.digest : "";
+  }
+
+  // Whether that is `digest`, and this node has noted so of the fleet: a table
+  // serves a moment before the node has accepted its head.
+  bool Serves(const std::string& digest) {
+    if (Serving() != digest) return false;
+    if (digest.empty() || fleet_ == nullptr) return true;
+    const FleetView view = fleet_->View();
+    return std::any_of(
+        view.heads.begin(), view.heads.end(),
+        [&](const FleetView::Standing& head) {
+          return head.trial_digest == digest ||
+                 (head.accepted && head.accepted->digest == digest);
+        });
   }
 
   // Tables of its own that another node was ahead of, each with that one's.

@@ -2,6 +2,8 @@
 #ifndef WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
 #define WAVETUNE_SERVER_FLEET_FLEET_TEST_SUPPORT_H_
 
+#include <gmock/gmock.h>
+
 #include <chrono>
 #include <functional>
 #include <string>
@@ -49,6 +51,15 @@ inline bool Eventually(const std::function<bool()>& holds) {
   }
   return false;
 }
+
+// Expects what another thread comes to: waits for it as Eventually does, and
+// says what it is instead.
+#define EXPECT_SOON(value, matcher)                            \
+  do {                                                         \
+    ::wavetune::testing::Eventually(                           \
+        [&] { return ::testing::Value((value), (matcher)); }); \
+    EXPECT_THAT((value), (matcher));                           \
+  } while (false)
 
 }  // namespace wavetune::testing
 
