@@ -109,10 +109,10 @@ install_python() {
 # torch.compile with every version of torch that wavetune.inductor was tried with: gigabytes from PyPI the first time, and no GPU.
 test_inductor() {
   local folder package version
-  scripts/build.sh dev
-  client/python/tests/run_tests.py --build-dir build/dev -k test_inductor
-  package="$(build/dev/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
-  for version in $(PYTHONPATH="${package}" build/dev/python/venv/bin/python -c 'import wavetune.inductor as i; print(*i.TESTED)'); do
+  scripts/build.sh ci
+  client/python/tests/run_tests.py --build-dir build/ci -k test_inductor
+  package="$(build/ci/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+  for version in $(PYTHONPATH="${package}" build/ci/python/venv/bin/python -c 'import wavetune.inductor as i; print(*i.TESTED)'); do
     folder="${repo_root}/build/torch-${version}"
     [ -x "${folder}/bin/pytest" ] || /usr/bin/python3 -m venv "${folder}"
     "${folder}/bin/pip" install -q --disable-pip-version-check "torch==${version}.*" 'numpy<3' 'pytest<10'
@@ -123,9 +123,9 @@ test_inductor() {
 # Exported files, the plugin and what compiles, against the engines themselves: 0.4 GB from PyPI the first time, and no GPU.
 test_engines() {
   local engine folder="${repo_root}/build/engines" package
-  scripts/build.sh dev
-  client/python/tests/run_tests.py --build-dir build/dev -k test_engine_kernel
-  package="$(build/dev/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
+  scripts/build.sh ci
+  client/python/tests/run_tests.py --build-dir build/ci -k test_engine_kernel
+  package="$(build/ci/python/venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
   for engine in vllm==0.33.0 sglang==0.5.23; do
     [ ! -d "${folder}/${engine}" ] || continue
     /usr/bin/python3 -m venv "${folder}/pip"
@@ -139,6 +139,8 @@ wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.endswit
   done
   PYTHONPATH="${package}" "$(tests/triton_environment.py)" tests/engines/real_engines.py \
     --vllm "${folder}/vllm==0.33.0" --sglang "${folder}/sglang==0.5.23"
+  PYTHONPATH="${package}" "$(tests/triton_environment.py)" tests/engines/real_engines.py \
+    --sglang "${folder}/sglang==0.5.23" --kernel triton_fused_moe_tma --table h200
 }
 
 # Machines and users that mean no good (tests/hostile): three times, as what is wrong there is often a race.

@@ -2,6 +2,7 @@
 """Exported files, the plugin and the compile check against vLLM and SGLang themselves: their wheels, unpacked, without a GPU.
 
     real_engines.py --vllm FOLDER --sglang FOLDER        # scripts/soak.sh engines fetches them
+    real_engines.py --sglang FOLDER --kernel triton_fused_moe_tma --table h200
 
 For the layers of five models, at every number of tokens from 1 to 16,384: what the engine's own reader makes of the exported file is what
 the table decides over what the engine would launch by itself, and what the plugin answers is the same. All that is launched compiles with
@@ -27,8 +28,9 @@ from wavetune.experts import ExpertTuner, Own
 from wavetune.records import ExpertLayer
 
 ROOT = Path(__file__).resolve().parents[2]
-KERNEL = ROOT / "kernels" / "triton_fused_moe"
-DEVICE, ARCHITECTURE = "NVIDIA H100 80GB HBM3", 90
+ARCHITECTURE = 90
+# Those of shipped tables.
+DEVICES = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200"}
 MOST_TOKENS = 16384
 # Experts, experts of a token, hidden, intermediate on a device.
 LAYERS = {
@@ -48,9 +50,9 @@ class Vllm:
     name, variable = "vllm", "VLLM_TUNED_CONFIG_FOLDER"
     configs = "vllm/model_executor/layers/fused_moe/configs"
 
-    def __init__(self, root):
-        self.root = root
-        self.module = engine_kernel.load("vllm", root, ARCHITECTURE, VLLM_READS, DEVICE)
+    def __init__(self, root, device):
+        self.root, self.device = root, device
+        self.module = engine_kernel.load("vllm", root, ARCHITECTURE, VLLM_READS, device)
         self._read = self.module.try_get_optimal_moe_config
 
     def forget(self):
@@ -68,9 +70,9 @@ class Sglang:
     name, variable = "sglang", "SGLANG_MOE_CONFIG_DIR"
     configs = "sglang/srt/layers/moe/moe_runner/triton_utils/configs"
 
-    def __init__(self, root):
-        self.root = root
-        engine_kernel.load("sglang", root, ARCHITECTURE, (SGLANG_READER,), DEVICE)
+    def __init__(self, root, device):
+        self.root, self.device = root, device
+        engine_kernel.load("sglang", root, ARCHITECTURE, (SGLANG_READER,), device)
         self.module = importlib.import_module(SGLANG_READER)
 
     def forget(self):
@@ -79,7 +81,8 @@ class Sglang:
     def at(self, layer, tokens):
         read = self.module.try_get_optimal_moe_config
         up, (down, _) = read(*shapes(layer), layer.top_k, None, tokens, return_down_config=True)
-        return Own(up, down or up)
+        has_file = self.module.get_moe_configs(layer.local_experts, layer.intermediate, None, 0, 0)
+        return Own(up, down or up, sglangs_rule=not has_file)
 
 
 def shapes(layer):
@@ -97,16 +100,18 @@ def folder_of(engine, folder):
     engine.forget()
 
 
-def launched(config):
-    """Returns a configuration as what it makes of a launch."""
+def launched(choice):
+    """Returns what the configurations of a layer make of its two launches."""
     usual = {"num_warps": 4, "num_stages": 3}
-    named = tuple(config.get(name, usual.get(name)) for name in experts.PARAMETERS)
-    return (*named, bool(config.get("USE_TMA", False)))
+    return tuple(
+        (*(config.get(name, usual.get(name)) for name in experts.PARAMETERS), bool(config.get("USE_TMA", False)))
+        for config in choice[:2]
+    )
 
 
 def export(engine, table, layer, out):
     numbers = {"experts": layer.experts, "top-k": layer.top_k, "hidden": layer.hidden, "intermediate": layer.intermediate}
-    arguments = [str(KERNEL), "--format", f"{engine.name}-moe", "--table", str(table), "--device-name", DEVICE]
+    arguments = [str(table.parents[1]), "--format", f"{engine.name}-moe", "--table", str(table), "--device-name", engine.device]
     arguments += ["--out", str(out), "--engine-configs", str(engine.root / engine.configs)]
     arguments += [f"--{name}={number}" for name, number in numbers.items()]
     if engine.name == "sglang":
@@ -124,22 +129,22 @@ def compare(engine, tuner, table, title, layer, work):
     choices = [tuner.choose(layer, routing.slots(tokens, layer.experts), own[tokens - 1]) for tokens in range(1, MOST_TOKENS + 1)]
     with folder_of(engine, out):
         read = [engine.at(layer, tokens) for tokens in range(1, MOST_TOKENS + 1)]
-    decided = [tuple(map(launched, choice[:2])) for choice in choices]
-    files = [tuple(map(launched, choice)) for choice in read]
+    decided = [launched(choice) for choice in choices]
+    files = [launched(choice) for choice in read]
     kept = sum(choice.kept for choice in choices)
     faults = differences(f"{engine.name}'s reader of the file", files, decided)
     if engine.name == "vllm":
         w1, w2 = shapes(layer)
         asked = engine.module.try_get_optimal_moe_config
         plugin = [asked(w1, w2, layer.top_k, None, tokens) for tokens in range(1, MOST_TOKENS + 1)]
-        faults += differences("the plugin", [(launched(config),) * 2 for config in plugin], files)
+        faults += differences("the plugin", [launched((config, config)) for config in plugin], files)
     launches = {}
     for tokens, (choice, engines) in enumerate(zip(read, own), 1):
-        key = tuple(map(launched, choice))
-        if key != tuple(map(launched, engines)):
-            launches.setdefault(key, engine_kernel.Launch(tokens, *choice))
-            if any(config.get("USE_TMA") for config in engines):
-                faults.append(f"an entry with USE_TMA, which no table predicts, is replaced at {tokens} tokens")
+        key = launched(choice)
+        if key != launched(engines):
+            launches.setdefault(key, engine_kernel.Launch(tokens, *choice[:2]))
+            if experts.USE_TMA not in tuner.tuner.parameters and any(config.get("USE_TMA") for config in engines[:2]):
+                faults.append(f"an entry with USE_TMA, which this table cannot predict, is replaced at {tokens} tokens")
     of_layer = engine_kernel.Layer(layer.experts, layer.intermediate, layer.hidden, layer.top_k)
     control = engine_kernel.Launch(64, *[wavetune.engine_rule(engine.name, 64, layer.experts)] * 2)
     failing = engine_kernel.uncompiled(engine.name, of_layer, list(launches.values()), control, ARCHITECTURE, engine.root)
@@ -180,10 +185,10 @@ def leave_what_does_not_compile(engine, table, work):
         plugin = [Own(*[asked(*shapes(layer), layer.top_k, None, tokens)] * 2) for tokens in counts]
     with folder_of(engine, out):
         read = [engine.at(layer, tokens) for tokens in counts]
-    expected = [tuple(map(launched, each)) for each in own]
-    faults = differences("the file of what does not compile", [tuple(map(launched, each)) for each in read], expected)
+    expected = [launched(each) for each in own]
+    faults = differences("the file of what does not compile", [launched(each) for each in read], expected)
     if engine.name == "vllm":
-        answers = [tuple(map(launched, each)) for each in plugin]
+        answers = [launched(each) for each in plugin]
         faults += differences("the plugin with what does not compile", answers, expected)
     print(f"{engine.name}: what does not compile is left to it; {len(faults)} faults", flush=True)
     return faults
@@ -213,19 +218,22 @@ def without_torch():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--vllm", type=Path, required=True)
-    parser.add_argument("--sglang", type=Path, required=True)
+    parser.add_argument("--vllm", type=Path)
+    parser.add_argument("--sglang", type=Path)
+    parser.add_argument("--kernel", default="triton_fused_moe")
+    parser.add_argument("--table", default="h100", choices=DEVICES)
     options = parser.parse_args()
     logging.disable(logging.WARNING)  # A line for every file that is read.
     for variable in (Vllm.variable, Sglang.variable):
         os.environ.pop(variable, None)
     without_torch()
     engine_kernel.compile_without_gpu(ARCHITECTURE)
-    table = KERNEL / "tables" / "h100.table"
+    table = ROOT / "kernels" / options.kernel / "tables" / f"{options.table}.table"
     client = wavetune.connect(mode="offline", cache_dir=None, table_file=str(table), pin="")
-    tuner = ExpertTuner(*(client.tuner("triton_fused_moe", specialisation=name) for name in ("gate_up", "down")))
-    engines = [Vllm(options.vllm.resolve()), Sglang(options.sglang.resolve())]
-    assert wavetune.vllm.install(client), "the plugin was not installed"
+    tuner = ExpertTuner(*(client.tuner(options.kernel, specialisation=name) for name in ("gate_up", "down")))
+    wanted = ((Vllm, options.vllm), (Sglang, options.sglang))
+    engines = [engine(root.resolve(), DEVICES[options.table]) for engine, root in wanted if root is not None]
+    assert options.vllm is None or wavetune.vllm.install(client), "the plugin was not installed"
     work = Path(tempfile.mkdtemp(prefix="engines-"))
     faults = []
     try:
