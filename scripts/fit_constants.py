@@ -20,14 +20,15 @@ MEMBER = re.compile(r"^  double (\w+) = [0-9.]+;", re.MULTILINE)
 NOT_TUNED = {
     "sentinels": "kNobody kUnreached kUnpredicted kInfinity kNone",
     "follow from others": "kOfMemory kTile kShareSteps kMemory kTileAndMemory kStepsAndMemory kMaxOuterSteps kRankMarginUnit "
-                         "kMostPerProblem kItemsOfAPoint",
+                         "kMostPerProblem kItemsOfAPoint kMaxAnchors kLeastAnchors kSmoothWaves kDepths "
+                         "kLeastBudget kLeastImportance kOtherRows kFactorSteps",
     "sizes of types": "kTerms kMemoryClasses kMicroBit",
     "numerical tolerances": "kGradientEnd kPositive kLeastGain_portfolio kRounds kReweightings",
     "ends of ranges that no data reach": "kShortestLatencyUs kLongestLatencyUs kRegretCap kLargestAlignment kLeastRatio",
     "for people": "kDoesNotFollowWaves kSomeProblemsHaveNoCandidate kContradictoryMeasurements kThrottledMeasurements "
                   "kProfilesDisagree kUncalibratedBounds kRowsWithoutSamples kPoorFit kMostWarnings kNoCandidate kFewWaves",
     "of recordings, which no profile takes": "kGridAnchors kGridFillDelay kSteps kLadderSteps kLoopSteps",
-    "sizes of batches and tables": "kBatch",
+    "sizes of batches and tables": "kBatch kBatchOfBoard",
     "a low-discrepancy sequence": "kNeighbourSteps kFactors",
 }
 

@@ -23,7 +23,7 @@ constexpr double kDefaultHigh = 128;
 constexpr int64_t kManyWaves = 8;
 // Where nobody asks for fewer waves a step is a few per cent: anchors need not
 // tell steps from tiles, and go where problems are.
-constexpr int64_t kSmoothWaves = 16;
+constexpr int64_t kSmoothWaves = 2 * kManyWaves;
 // How many tiles more than wanted an anchor may have for the columns of a
 // representative problem. Less than a wave's last tiles change.
 constexpr double kMostAnchorExcess = 0.02;

@@ -30,11 +30,11 @@ struct KernelSpec;
 // The first anchors of a plan, enough to tell hopeless candidates.
 inline constexpr size_t kScreeningAnchors = 8;
 // Most anchors of a plan; leaves a quarter of 32 samples to refinement.
-inline constexpr size_t kMaxAnchors = 24;
+inline constexpr size_t kMaxAnchors = 3 * kScreeningAnchors;
 // Fewest anchors of a plan without a loop, or whose loop follows the tiles,
 // where the kernel has so many. There each point along the waves comes once,
 // and a fit of six samples keeps their noise (docs/decisions/0004).
-inline constexpr size_t kLeastAnchors = 16;
+inline constexpr size_t kLeastAnchors = 2 * kScreeningAnchors;
 // Anchors of a recording (fit/plan/recording_plan.h): a plan and the grid
 // around it, dense enough to choose other plans from.
 inline constexpr size_t kGridAnchors = 120;

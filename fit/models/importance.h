@@ -20,7 +20,7 @@ namespace wavetune {
 // importance. With these, disturbed samples choose best and vary least
 // (docs/decisions/0005).
 inline constexpr double kHalfImportant = 0.4;
-inline constexpr double kLeastImportance = 0.2;
+inline constexpr double kLeastImportance = kHalfImportant / 2;
 
 // Returns the importance of a measurement at which a candidate took `behind`
 // times the best latency more than the best. It is 1 at the best, 1/2 at

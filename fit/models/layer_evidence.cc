@@ -14,7 +14,7 @@ namespace {
 constexpr double kDoubt = 0.3;
 // Weight of a measurement with another number of rows of tiles. Their quotient
 // instead chose at 98.9 instead of 99.0 % (eight disturbed refits each).
-constexpr double kOtherRows = 0.3;
+constexpr double kOtherRows = kDoubt;
 
 // The smaller over the larger, in (0, 1]; 0 counts as 1.
 double Near(int64_t a, int64_t b) {

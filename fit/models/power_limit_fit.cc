@@ -14,10 +14,11 @@
 namespace wavetune {
 namespace {
 
+// Candidates that are asked at most, and long samples that these have at least.
 constexpr size_t kMostAsked = 64;
-constexpr int kFewestLong = 64;
-constexpr size_t kFactorSteps = 9;  // Slowdowns of 0 to 1/2.
-constexpr size_t kFirstStep = 3;    // H200s had 2 to 4.
+// Slowdowns of 0 to 1/2.
+constexpr auto kFactorSteps = static_cast<size_t>(0.5 / kSlowdownStep) + 1;
+constexpr size_t kFirstStep = 3;  // H200s had 2 to 4.
 
 bool IsLong(const Observation& observation) {
   return observation.latency_us > kLongUs;
@@ -26,7 +27,7 @@ bool IsLong(const Observation& observation) {
 // A candidate and how many of its observations are long.
 struct Asked {
   const CandidateState* candidate;
-  int long_ones;
+  size_t long_ones;
 };
 
 std::vector<Asked> CandidatesWithLongSamples(
@@ -34,7 +35,7 @@ std::vector<Asked> CandidatesWithLongSamples(
   std::vector<Asked> asked;
   for (const CandidateState& c : specialisation.candidates) {
     if (c.observations.size() < kFewestObservations) continue;
-    const auto long_ones = static_cast<int>(
+    const auto long_ones = static_cast<size_t>(
         std::count_if(c.observations.begin(), c.observations.end(), IsLong));
     if (long_ones > 0) asked.push_back({&c, long_ones});
   }
@@ -100,9 +101,9 @@ PowerLimitSlowdown FitPowerLimitSlowdown(
     const SpecialisationState& specialisation, int64_t multiprocessors) {
   if (!MechanismsOf(specialisation.axes.form).power_limit) return {};
   const std::vector<Asked> asked = CandidatesWithLongSamples(specialisation);
-  int long_ones = 0;
+  size_t long_ones = 0;
   for (const Asked& a : asked) long_ones += a.long_ones;
-  if (long_ones < kFewestLong) return {};
+  if (long_ones < kMostAsked) return {};
   Search search(specialisation.axes, multiprocessors, asked);
   size_t step = search.Best();
   // The walk may have ended before it came there. To ask for a gain of 1 or 2 %

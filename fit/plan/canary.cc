@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fit/models/uncertainty.h"
 #include "fit/plan/verification.h"
 #include "fit/samples/sample_selection.h"
 #include "model/kernel/configuration_text.h"
@@ -19,7 +20,6 @@ namespace wavetune {
 namespace {
 
 // docs/decisions/0054 has the evidence.
-constexpr double kSpreads = 2;
 // Of the median distance to the median: four standard deviations, were it
 // normal.
 constexpr double kNoises = 6;
@@ -261,7 +261,7 @@ bool Drifted(const std::vector<Ratio>& ratios, double noise) {
   const double of_mean = 1 / std::sqrt(static_cast<double>(ratios.size()));
   const double tolerance =
       std::max({std::log1p(kBeyondNoise), noise * of_mean,
-                kSpreads * MedianOf(std::move(spreads)) * of_mean});
+                kSigmas * MedianOf(std::move(spreads)) * of_mean});
   const auto off = [&](double side) {
     return std::count_if(ratios.begin(), ratios.end(), [&](const Ratio& r) {
       return side * r.log > tolerance;

@@ -20,15 +20,16 @@ constexpr size_t kLeaders = 12;
 // Leaders of each problem: four everywhere before eight anywhere, and so on.
 // However early samples or time end, no problem goes without for the sake of
 // another's twelfth leader (docs/decisions/0004).
-constexpr size_t kDepths[] = {4, 8, kLeaders};
+constexpr size_t kDepths[] = {kLeaders / 3, 2 * kLeaders / 3, kLeaders};
 // Candidates measured at a problem, in leaders: those of a first round, and as
 // many that it brings up.
 constexpr size_t kRounds = 2;
 constexpr size_t kMostPerProblem = kRounds * kLeaders;
 constexpr double kLeaderMargin = 0.2;
-// What is kept for refinement: a share of the profile's samples, and the least.
+// What is kept for refinement: a share of the profile's samples, and the least,
+// the leaders of eight problems.
 constexpr int64_t kBudgetShare = 4;
-constexpr int64_t kLeastBudget = 96;
+constexpr int64_t kLeastBudget = 8 * kLeaders;
 
 bool Contains(const std::vector<Problem>& sorted, const Problem& problem) {
   return std::binary_search(sorted.begin(), sorted.end(), problem);
