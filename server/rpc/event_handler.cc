@@ -14,10 +14,6 @@
 namespace wavetune {
 namespace {
 
-static_assert(static_cast<int>(EventKind::kSpotCheckDisagrees) ==
-                  v1::Event::SPOT_CHECK_DISAGREES,
-              "kinds have the same numbers");
-
 v1::Event EventToProto(const EventRecord& event) {
   v1::Event proto;
   proto.set_id(event.id);

@@ -16,7 +16,7 @@
 
 namespace wavetune {
 
-// What happened. Stored by number: do not reorder.
+// What happened, with the numbers of v1::Event::Kind, by which it is stored.
 enum class EventKind {
   kUnknown,  // From a later daemon.
   kDeviceAttached,
@@ -46,6 +46,7 @@ enum class EventKind {
   kDeviceLost,          // It cannot be used.
   kRolloutHalted,       // The fleet's, in a class of this node's devices.
   kSpotCheckDisagrees,  // A table does not hold on a device of this node.
+  kEnd,                 // None: one more than the last.
 };
 
 struct EventRecord {

@@ -52,6 +52,17 @@ class EventStoreContractTest
   const std::shared_ptr<EventStore> store_ = GetParam()();
 };
 
+TEST_P(EventStoreContractTest, KeepsEveryKind) {
+  std::vector<EventRecord> events;
+  for (int kind = 1; kind < static_cast<int>(EventKind::kEnd); ++kind) {
+    events.push_back(TestEvent(static_cast<uint64_t>(kind)));
+    events.back().kind = static_cast<EventKind>(kind);
+  }
+  ASSERT_TRUE(store_->Append(events).ok());
+  std::reverse(events.begin(), events.end());
+  EXPECT_EQ(All(), events);
+}
+
 TEST_P(EventStoreContractTest, IsEmptyAtFirst) {
   EXPECT_THAT(All(), IsEmpty());
   EXPECT_EQ(store_->LastId().value(), 0u);

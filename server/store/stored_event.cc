@@ -1,6 +1,7 @@
 #include "server/store/stored_event.h"
 
 #include "base/status_macros.h"
+#include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/store.pb.h"
 #include "server/store/stored_format.h"
 
@@ -8,9 +9,10 @@ namespace wavetune {
 namespace {
 
 EventKind KindFromStored(int32_t kind) {
-  constexpr auto kLast = static_cast<int32_t>(EventKind::kSpotCheckDisagrees);
-  return kind >= 0 && kind <= kLast ? static_cast<EventKind>(kind)
-                                    : EventKind::kUnknown;
+  static_assert(static_cast<int>(EventKind::kEnd) == v1::Event::Kind_ARRAYSIZE,
+                "kinds have the same numbers");
+  return v1::Event::Kind_IsValid(kind) ? static_cast<EventKind>(kind)
+                                       : EventKind::kUnknown;
 }
 
 }  // namespace
