@@ -298,8 +298,7 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
         {{"configuration", ToJson(table.parameters, candidate.configuration)},
          {"capacity", candidate.tiles_per_wave},
          {"registers", candidate.registers},
-         // Its name until 0.1, which scripts read.
-         {"local_memory_bytes", candidate.shared_memory_bytes}});
+         {"shared_memory_bytes", candidate.shared_memory_bytes}});
   Json rows = Json::array();
   for (size_t g = 0; g < sub.groups.size(); ++g) {
     for (size_t r = 0; r < sub.groups[g].models.size(); ++r) {

@@ -43,7 +43,6 @@ absl::StatusOr<ClientMode> ModeOf(const ClientOptions& options,
   if (options.mode) return *options.mode;
   const Given given{environment("WAVETUNE_MODE"), "WAVETUNE_MODE"};
   if (given.value.empty()) return ClientMode::kAuto;
-  if (given.value == "replay") return ClientMode::kOffline;  // Until 0.1.
   for (const ClientMode mode :
        {ClientMode::kAuto, ClientMode::kOffline, ClientMode::kOff}) {
     if (ToString(mode) == absl::string_view(given.value)) return mode;

@@ -29,7 +29,7 @@ struct ClientSettings {
   std::optional<TableSet> pinned_set;  // At most one of these two is given.
   std::string pinned_set_digest;       // Hex, or empty.
   bool watch = true;
-  bool usage_feedback = true;  // Never with kReplay and kOff.
+  bool usage_feedback = true;  // Never with kOffline and kOff.
   double usage_interval_s = 30;
 };
 

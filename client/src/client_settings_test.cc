@@ -66,12 +66,6 @@ TEST(ClientSettingsTest, IllegalUsageSettingsNameTheLegalOnes) {
   }
 }
 
-TEST(ClientSettingsTest, TheFormerNameOfOfflineIsStillUnderstood) {
-  const auto settings = Resolve({}, {{"WAVETUNE_MODE", "replay"}});
-  ASSERT_TRUE(settings.ok()) << settings.status();
-  EXPECT_EQ(settings->mode, ClientMode::kOffline);
-}
-
 TEST(ClientSettingsTest, TheEnvironmentSpeaksWhereTheProgramDoesNot) {
   const std::string digest(64, 'a');
   const Variables variables = {{"WAVETUNE_ENDPOINT", "/a.sock,node2:7000"},

@@ -67,11 +67,6 @@ def test_a_client_that_is_off_answers_the_default():
     assert decision.configuration == tuner.default_configuration
 
 
-def test_the_former_name_of_offline_is_still_understood():
-    client = wavetune.connect(mode="replay", table_file=tables.GOLDEN, cache_dir=None)
-    assert client.mode == wavetune.Mode.OFFLINE
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -78,9 +78,6 @@ __all__ = [
     "engine_rule",
 ]
 
-# Its name until 0.1.
-ExplainedRow = ExplainedGroup
-
 # WaveTune's version, as CMakeLists.txt names it: pyproject.toml reads it there when the package is built.
 __version__: str = importlib.metadata.version("wavetune")
 
@@ -127,8 +124,6 @@ def _mode(mode: Union[Mode, str, None]) -> Optional[Mode]:
     if not isinstance(mode, str):
         return mode
     known = {known.name.lower(): known for known in Mode}
-    if mode == "replay":  # The name of "offline" until 0.1.
-        return Mode.OFFLINE
     if mode not in known:
         raise InvalidArgumentError(f'mode "{mode}" is none: use {", ".join(known)}')
     return known[mode]
