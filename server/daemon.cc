@@ -21,12 +21,12 @@
 #include "server/catalog/disk_kernel_catalog.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/event_texts.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/retention_task.h"
 #include "server/catalog/shipped_tables.h"
 #include "server/catalog/staleness_watch.h"
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 #include "server/catalog/workload_catalog.h"
 #include "server/catalog/wrong_tables.h"
 #include "server/daemon_sockets.h"
@@ -141,11 +141,12 @@ class Daemon::Impl {
         table_handler_(stores.facts.store_id, &tables_, &devices_, &kernels_,
                        &default_faults_),
         decision_handler_(&tables_, &devices_, &kernels_, &default_faults_),
-        judge_(&devices_, &kernels_),
-        staleness_(&tables_, &judge_,
-                   [this](const TableRecord& table) {
-                     return options_.auto_drift && drift_.WillJudge(table);
-                   }),
+        staleness_(&devices_, &kernels_),
+        staleness_watch_(&tables_, &staleness_,
+                         [this](const TableRecord& table) {
+                           return options_.auto_drift &&
+                                  drift_.WillJudge(table);
+                         }),
         admission_(&devices_, &kernels_, stores.samples, clock_),
         shipped_(
             {.tables = &tables_,
@@ -246,7 +247,7 @@ class Daemon::Impl {
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       shipped_.Look();
-      staleness_.Look();
+      staleness_watch_.Look();
       events_.TellHeldBack();
       if (options_.auto_drift) drift_.Look();
       defaults_.Look();
@@ -321,7 +322,7 @@ class Daemon::Impl {
             {.version = options_.version,
              .store = facts_,
              .tables = &tables_,
-             .judge = &judge_,
+             .staleness = &staleness_,
              .devices = &devices_,
              .jobs = &jobs_,
              .samples = &samples_,
@@ -515,8 +516,8 @@ class Daemon::Impl {
   DriftWatch drift_;
   TableHandler table_handler_;
   DecisionHandler decision_handler_;
-  TableJudge judge_;
-  StalenessWatch staleness_;
+  NodeStaleness staleness_;
+  StalenessWatch staleness_watch_;
   TableAdmission admission_;
   ShippedTables shipped_;
   FleetMember fleet_;

@@ -7,7 +7,7 @@
 namespace wavetune {
 void StalenessWatch::Look() {
   const std::shared_ptr<const TableSnapshot> serving = tables_->snapshot();
-  const std::vector<std::string> now = judge_->StaleReasons(*serving);
+  const std::vector<std::string> now = staleness_->StaleReasons(*serving);
   std::map<std::pair<ProfileKey, std::string>, std::string> next;
   for (size_t i = 0; i < now.size(); ++i) {
     const TableRecord& table = serving->tables[i].record;

@@ -13,8 +13,8 @@
 #include <string>
 #include <utility>
 
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 
 namespace wavetune {
 
@@ -23,17 +23,19 @@ class StalenessWatch {
   // Both outlive the watch. `judged_soon`: whether a stale table is judged anew
   // without anybody asking (DriftWatch::WillJudge).
   StalenessWatch(
-      TableCatalog* tables, const TableJudge* judge,
+      TableCatalog* tables, const NodeStaleness* staleness,
       std::function<bool(const TableRecord&)> judged_soon =
           [](const TableRecord&) { return false; })
-      : tables_(tables), judge_(judge), judged_soon_(std::move(judged_soon)) {}
+      : tables_(tables),
+        staleness_(staleness),
+        judged_soon_(std::move(judged_soon)) {}
 
   // Cannot fail.
   void Look();
 
  private:
   TableCatalog* const tables_;
-  const TableJudge* const judge_;
+  const NodeStaleness* const staleness_;
   const std::function<bool(const TableRecord&)> judged_soon_;
   std::map<std::pair<ProfileKey, std::string>, std::string> reasons_;
 };

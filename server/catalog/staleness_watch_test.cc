@@ -43,9 +43,9 @@ class StalenessWatchTest : public CatalogFixture {
   const KernelSpec spec_ = testing::GemmSpec();
   DeviceFacts device_ = testing::H200();
   FakeKernelCatalog kernels_;
-  TableJudge judge_{&devices_, &kernels_};
+  NodeStaleness staleness_{&devices_, &kernels_};
   std::vector<std::string> log_;
-  StalenessWatch watch_{&tables_, &judge_};
+  StalenessWatch watch_{&tables_, &staleness_};
   TableCatalog::Handle changes_;
 };
 

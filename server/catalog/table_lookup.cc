@@ -39,8 +39,8 @@ absl::StatusOr<TableMatch> TableLookup::Find(
   ASSIGN_OR_RETURN(TableMatch match, tables_->Find(query));
   const TableRecord& record = match.serving.record;
   match.stale_reason = query.device
-                           ? judge_.StaleReasonOn(*query.device, record)
-                           : judge_.StaleReason(record);
+                           ? staleness_.StaleReasonOn(*query.device, record)
+                           : staleness_.StaleReason(record);
   return match;
 }
 

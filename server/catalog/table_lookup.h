@@ -12,8 +12,8 @@
 #include "server/agents/agent_directory.h"
 #include "server/catalog/default_faults.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 
 namespace wavetune {
 
@@ -27,7 +27,7 @@ class TableLookup {
         devices_(devices),
         kernels_(kernels),
         default_faults_(default_faults),
-        judge_(devices, kernels) {}
+        staleness_(devices, kernels) {}
 
   // Returns the table for a kernel on a device; an empty device UUID means
   // AgentDirectory::ImpliedDevice, or any device where there is none. An empty
@@ -79,7 +79,7 @@ class TableLookup {
   AgentDirectory* const devices_;
   KernelCatalog* const kernels_;
   DefaultFaults* const default_faults_;
-  const TableJudge judge_;
+  const NodeStaleness staleness_;
 };
 
 }  // namespace wavetune

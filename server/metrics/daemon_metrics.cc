@@ -133,7 +133,7 @@ void AddTables(const MetricsSources& sources, Families& families) {
   const std::shared_ptr<const TableSnapshot> snapshot =
       sources.tables->snapshot();
   const std::vector<std::string> reasons =
-      sources.judge->StaleReasons(*snapshot);
+      sources.staleness->StaleReasons(*snapshot);
   const int64_t now_us = sources.clock->NowUs();
   for (size_t i = 0; i < reasons.size(); ++i) {
     const TableRecord& table = snapshot->tables[i].record;

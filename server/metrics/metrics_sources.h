@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "server/agents/agent_directory.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 #include "server/fleet/fleet_view.h"
 #include "server/jobs/job_queue.h"
 #include "server/metrics/activity.h"
@@ -23,7 +23,7 @@ struct MetricsSources {
   std::string version;
   StoreFacts store;
   TableCatalog* tables = nullptr;
-  const TableJudge* judge = nullptr;
+  const NodeStaleness* staleness = nullptr;
   AgentDirectory* devices = nullptr;
   JobQueue* jobs = nullptr;
   SampleStore* samples = nullptr;

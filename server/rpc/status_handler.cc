@@ -66,7 +66,7 @@ StatusHandler::StatusHandler(Options options)
     : options_(std::move(options)),
       lookup_(options_.tables, options_.devices, options_.kernels,
               options_.default_faults),
-      judge_(options_.devices, options_.kernels),
+      staleness_(options_.devices, options_.kernels),
       started_us_(options_.clock->NowUs()) {}
 
 absl::Status StatusHandler::GetStatus(v1::GetStatusResponse* response) const {
@@ -211,8 +211,8 @@ absl::Status StatusHandler::ListKernels(
     if (entry.folder == nullptr) continue;
     for (const ServingTable& table : snapshot->tables) {
       if (table.record.key.kernel == entry.name) {
-        *kernel->add_tables() =
-            TableRecordToProto(table.record, judge_.StaleReason(table.record));
+        *kernel->add_tables() = TableRecordToProto(
+            table.record, staleness_.StaleReason(table.record));
       }
     }
     for (const ServingTable& table : snapshot->withdrawn) {

@@ -16,8 +16,8 @@
 #include "server/agents/agent_directory.h"
 #include "server/catalog/default_faults.h"
 #include "server/catalog/disk_kernel_catalog.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 #include "server/catalog/table_lookup.h"
 #include "server/fleet/fleet_view.h"
 #include "server/jobs/job_queue.h"
@@ -81,7 +81,7 @@ class StatusHandler {
 
   const Options options_;
   const TableLookup lookup_;
-  const TableJudge judge_;
+  const NodeStaleness staleness_;
   const int64_t started_us_;
 };
 

@@ -41,7 +41,7 @@ TableAdmin::TableAdmin(Options options)
     : options_(std::move(options)),
       lookup_(options_.tables, options_.devices, options_.kernels,
               /*default_faults=*/nullptr),
-      judge_(options_.devices, options_.kernels),
+      staleness_(options_.devices, options_.kernels),
       admission_(options_.devices, options_.kernels, options_.samples,
                  options_.clock) {}
 
@@ -134,7 +134,7 @@ absl::Status TableAdmin::Unpin(const v1::UnpinTableRequest& request,
 }
 
 v1::TableInfo TableAdmin::InfoOf(const TableRecord& table) const {
-  v1::TableInfo info = TableRecordToProto(table, judge_.StaleReason(table));
+  v1::TableInfo info = TableRecordToProto(table, staleness_.StaleReason(table));
   info.set_store_id(options_.store_id);
   info.set_pinned(PinText(*options_.tables->snapshot(), table));
   return info;

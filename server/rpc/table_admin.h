@@ -17,10 +17,10 @@
 #include "server/agents/agent_directory.h"
 #include "server/catalog/event_journal.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/rollback.h"
 #include "server/catalog/table_admission.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 #include "server/catalog/table_lookup.h"
 #include "server/store/sample_store.h"
 
@@ -87,7 +87,7 @@ class TableAdmin {
 
   const Options options_;
   const TableLookup lookup_;
-  const TableJudge judge_;
+  const NodeStaleness staleness_;
   const TableAdmission admission_;
 };
 

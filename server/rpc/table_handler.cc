@@ -64,7 +64,7 @@ TableHandler::TableHandler(std::string store_id, TableCatalog* tables,
       kernels_(kernels),
       default_faults_(default_faults),
       lookup_(tables, devices, kernels, default_faults),
-      judge_(devices, kernels) {}
+      staleness_(devices, kernels) {}
 
 absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
                                       v1::ListTablesResponse* response) const {
@@ -77,14 +77,14 @@ absl::Status TableHandler::ListTables(const v1::ListTablesRequest& request,
            (!device || key.silicon_key == SiliconKey(*device));
   };
   const std::shared_ptr<const TableSnapshot> snapshot = tables_->snapshot();
-  const std::vector<std::string> on_node = judge_.StaleReasons(*snapshot);
+  const std::vector<std::string> on_node = staleness_.StaleReasons(*snapshot);
   std::vector<ServingTable> listed;
   for (size_t i = 0; i < on_node.size(); ++i) {
     const ServingTable& table = snapshot->tables[i];
     if (!is_asked_for(table.record.key)) continue;
     *response->add_tables() = InfoOf(
         table.record,
-        device ? judge_.StaleReasonOn(*device, table.record) : on_node[i]);
+        device ? staleness_.StaleReasonOn(*device, table.record) : on_node[i]);
     listed.push_back(table);
   }
   for (const auto& [record, table] : snapshot->withdrawn) {
@@ -111,7 +111,7 @@ absl::Status TableHandler::GetTable(const v1::GetTableRequest& request,
           "give a digest alone, or a kernel with what else is needed");
     }
     ASSIGN_OR_RETURN(match.serving, tables_->Get(request.digest()));
-    match.stale_reason = judge_.StaleReason(match.serving.record);
+    match.stale_reason = staleness_.StaleReason(match.serving.record);
     match.serving.record.withdrawn = WhyWithdrawn(request.digest());
   } else {
     ASSIGN_OR_RETURN(match,
@@ -302,7 +302,7 @@ TableNotice TableHandler::RemarkNotice(const TableChange& change) {
 
 void TableHandler::AddRemarks(const TableSnapshot& snapshot,
                               TableNotices& notices) const {
-  const std::vector<std::string> reasons = judge_.StaleReasons(snapshot);
+  const std::vector<std::string> reasons = staleness_.StaleReasons(snapshot);
   for (size_t i = 0; i < reasons.size(); ++i) {
     notices.push_back(Notice(v1::WatchTablesResponse::REMARKED,
                              snapshot.revision, &snapshot.tables[i].record,
@@ -323,7 +323,7 @@ TableNotices TableHandler::SnapshotNotices(
   std::lock_guard lock(mutex_);
   if (noted_snapshot_ != snapshot) {
     noted_.clear();
-    const std::vector<std::string> reasons = judge_.StaleReasons(*snapshot);
+    const std::vector<std::string> reasons = staleness_.StaleReasons(*snapshot);
     for (size_t i = 0; i < reasons.size(); ++i) {
       noted_.push_back(Notice(v1::WatchTablesResponse::SNAPSHOT,
                               snapshot->revision, &snapshot->tables[i].record,

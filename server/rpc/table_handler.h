@@ -16,8 +16,8 @@
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "server/agents/agent_directory.h"
 #include "server/catalog/kernel_catalog.h"
+#include "server/catalog/node_staleness.h"
 #include "server/catalog/table_catalog.h"
-#include "server/catalog/table_judge.h"
 #include "server/catalog/table_lookup.h"
 #include "server/catalog/table_sets.h"
 
@@ -130,7 +130,7 @@ class TableHandler {
   KernelCatalog* const kernels_;
   DefaultFaults* const default_faults_;
   const TableLookup lookup_;
-  const TableJudge judge_;
+  const NodeStaleness staleness_;
   TableSets sets_;
   std::atomic<int> watchers_ = 0;
   std::atomic<int64_t> slow_watchers_ = 0;

@@ -154,7 +154,7 @@ bool IsServerCore(std::string_view path) {
                          "stored_usage", "stored_workload",
                          "disk_kernel_catalog", "event_texts", "retention_task",
                          "shipped_tables", "staleness_watch", "table_admission",
-                         "table_judge", "table_lookup", "workload_catalog"});
+                         "node_staleness", "table_lookup", "workload_catalog"});
 }
 
 const Layer& LayerOf(std::string_view path) {

@@ -1,4 +1,4 @@
-#include "server/catalog/table_judge.h"
+#include "server/catalog/node_staleness.h"
 
 #include "server/catalog/table_staleness.h"
 
@@ -16,16 +16,16 @@ std::string ReasonAmong(const std::vector<AgentDirectory::Known>& known,
 
 }  // namespace
 
-std::string TableJudge::StaleReasonOn(const DeviceFacts& device,
-                                      const TableRecord& table) const {
+std::string NodeStaleness::StaleReasonOn(const DeviceFacts& device,
+                                         const TableRecord& table) const {
   return wavetune::StaleReason(table, device, *kernels_);
 }
 
-std::string TableJudge::StaleReason(const TableRecord& table) const {
+std::string NodeStaleness::StaleReason(const TableRecord& table) const {
   return ReasonAmong(devices_->List(), table, *kernels_);
 }
 
-std::vector<std::string> TableJudge::StaleReasons(
+std::vector<std::string> NodeStaleness::StaleReasons(
     const TableSnapshot& serving) const {
   const std::vector<AgentDirectory::Known> known = devices_->List();
   std::vector<std::string> reasons;

@@ -1,8 +1,8 @@
-// TableJudge: whether a table is current on this node.
+// NodeStaleness: whether a table is current on this node.
 //
 // Thread safety: thread-safe.
-#ifndef WAVETUNE_SERVER_CATALOG_TABLE_JUDGE_H_
-#define WAVETUNE_SERVER_CATALOG_TABLE_JUDGE_H_
+#ifndef WAVETUNE_SERVER_CATALOG_NODE_STALENESS_H_
+#define WAVETUNE_SERVER_CATALOG_NODE_STALENESS_H_
 
 #include <string>
 #include <vector>
@@ -15,10 +15,10 @@
 
 namespace wavetune {
 
-class TableJudge {
+class NodeStaleness {
  public:
-  // Both outlive the judge.
-  TableJudge(AgentDirectory* devices, KernelCatalog* kernels)
+  // Both outlive the object.
+  NodeStaleness(AgentDirectory* devices, KernelCatalog* kernels)
       : devices_(devices), kernels_(kernels) {}
 
   // Returns what differs on a device (StaleReason); empty: nothing does.
@@ -39,4 +39,4 @@ class TableJudge {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_SERVER_CATALOG_TABLE_JUDGE_H_
+#endif  // WAVETUNE_SERVER_CATALOG_NODE_STALENESS_H_
