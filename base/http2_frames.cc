@@ -1,6 +1,5 @@
 #include "base/http2_frames.h"
 
-#include <array>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,80 +9,14 @@
 namespace wavetune {
 namespace {
 
-using Field = std::pair<absl::string_view, absl::string_view>;
-
-// RFC 7541, appendix A; index 1 is the first.
-constexpr std::array<Field, 61> kStaticTable = {{
-    {":authority", ""},
-    {":method", "GET"},
-    {":method", "POST"},
-    {":path", "/"},
-    {":path", "/index.html"},
-    {":scheme", "http"},
-    {":scheme", "https"},
-    {":status", "200"},
-    {":status", "204"},
-    {":status", "206"},
-    {":status", "304"},
-    {":status", "400"},
-    {":status", "404"},
-    {":status", "500"},
-    {"accept-charset", ""},
-    {"accept-encoding", "gzip, deflate"},
-    {"accept-language", ""},
-    {"accept-ranges", ""},
-    {"accept", ""},
-    {"access-control-allow-origin", ""},
-    {"age", ""},
-    {"allow", ""},
-    {"authorization", ""},
-    {"cache-control", ""},
-    {"content-disposition", ""},
-    {"content-encoding", ""},
-    {"content-language", ""},
-    {"content-length", ""},
-    {"content-location", ""},
-    {"content-range", ""},
-    {"content-type", ""},
-    {"cookie", ""},
-    {"date", ""},
-    {"etag", ""},
-    {"expect", ""},
-    {"expires", ""},
-    {"from", ""},
-    {"host", ""},
-    {"if-match", ""},
-    {"if-modified-since", ""},
-    {"if-none-match", ""},
-    {"if-range", ""},
-    {"if-unmodified-since", ""},
-    {"last-modified", ""},
-    {"link", ""},
-    {"location", ""},
-    {"max-forwards", ""},
-    {"proxy-authenticate", ""},
-    {"proxy-authorization", ""},
-    {"range", ""},
-    {"referer", ""},
-    {"refresh", ""},
-    {"retry-after", ""},
-    {"server", ""},
-    {"set-cookie", ""},
-    {"strict-transport-security", ""},
-    {"transfer-encoding", ""},
-    {"user-agent", ""},
-    {"vary", ""},
-    {"via", ""},
-    {"www-authenticate", ""},
-}};
-
-// Indices in the static table.
+// Indices in the static table (RFC 7541, appendix A), and how many it has.
 constexpr uint8_t kAuthority = 1;
 constexpr uint8_t kMethodPost = 3;
 constexpr uint8_t kPath = 4;
 constexpr uint8_t kSchemeHttp = 6;
 constexpr uint8_t kStatus200 = 8;
 constexpr uint8_t kContentType = 31;
+constexpr uint32_t kStaticFields = 61;
 
 constexpr uint8_t kIndexed = 0x80;
 constexpr uint8_t kIncremental = 0x40;
@@ -168,10 +101,9 @@ class BlockReader {
   absl::string_view rest_;
 };
 
-absl::StatusOr<Field> StaticField(uint32_t index) {
-  if (index == 0 || index > kStaticTable.size())
-    return Broken("a header refers to a dynamic table");
-  return kStaticTable[index - 1];
+absl::Status CheckStatic(uint32_t index) {
+  if (index > 0 && index <= kStaticFields) return absl::OkStatus();
+  return Broken("a header refers to a dynamic table");
 }
 
 }  // namespace
@@ -261,8 +193,7 @@ absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
     const uint8_t first = reader.Peek();
     if ((first & kIndexed) != 0) {
       ASSIGN_OR_RETURN(const uint32_t index, reader.Integer(7));
-      ASSIGN_OR_RETURN(const Field field, StaticField(index));
-      fields[std::string(field.first)] = std::string(field.second);
+      RETURN_IF_ERROR(CheckStatic(index));
       continue;
     }
     if ((first & kIncremental) == 0 && (first & kTableSize) != 0) {
@@ -277,10 +208,10 @@ absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
     if (index == 0) {
       ASSIGN_OR_RETURN(name, reader.String());
     } else {
-      ASSIGN_OR_RETURN(const Field field, StaticField(index));
-      name = std::string(field.first);
+      RETURN_IF_ERROR(CheckStatic(index));
     }
-    ASSIGN_OR_RETURN(fields[name], reader.String());
+    ASSIGN_OR_RETURN(std::string value, reader.String());
+    if (index == 0) fields[name] = std::move(value);
   }
   return fields;
 }

@@ -89,9 +89,9 @@ std::string EncodeRequestHeaders(absl::string_view path,
 // fail.
 std::string EncodeStatusHeaders(int code, absl::string_view message);
 
-// Returns the fields of a whole header block, by name; a Huffman-coded one has
-// an empty value. Errors: DATA_LOSS for bytes that are no header block, or
-// refer to a dynamic table.
+// Returns the fields of a whole header block that are no standard ones, which
+// gRPC's are not, by name; a Huffman-coded one has an empty value. Errors:
+// DATA_LOSS for bytes that are no header block, or refer to a dynamic table.
 absl::StatusOr<std::map<std::string, std::string>> DecodeHeaders(
     absl::string_view block);
 

@@ -1,7 +1,5 @@
 #include "client/http2/http2_call.h"
 
-#include <fcntl.h>
-#include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -11,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -20,7 +17,6 @@
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
-#include "base/tls_files.h"
 
 namespace wavetune {
 namespace {
@@ -29,7 +25,7 @@ constexpr uint32_t kStream = 1;  // The only one of a connection.
 // When the peer's window is filled up again: long before it is empty.
 constexpr size_t kWindowStep = size_t{1} << 28;
 constexpr size_t kMessagePrefix = 5;  // Compressed or not; the length.
-constexpr int kPauseMs = 2;           // Between two attempts to connect.
+constexpr int64_t kPauseMs = 2;       // Between two attempts to connect.
 constexpr size_t kChunkBytes = size_t{64} << 10;
 // gRPC's codes have the numbers of absl::StatusCode.
 constexpr int kLastCode = static_cast<int>(absl::StatusCode::kUnauthenticated);
@@ -57,45 +53,41 @@ absl::Status Http2Call::Unreachable(absl::string_view what) const {
 }
 
 absl::Status Http2Call::Await(short events) {  // NOLINT: poll's type.
+  const bool pauses = events == 0;
   for (;;) {
-    int wait_ms = -1;
+    int64_t wait_ms = pauses ? kPauseMs : -1;
     if (deadline_us_) {
       const int64_t left_us = *deadline_us_ - SteadyNowUs();
       if (left_us <= 0) {
         return absl::DeadlineExceededError(
             absl::StrCat(endpoint_, " did not answer in time"));
       }
-      wait_ms = static_cast<int>(left_us / 1000 + 1);
+      if (!pauses) wait_ms = left_us / 1000 + 1;
     }
     std::array<pollfd, 2> polled = {
-        {{.fd = socket_, .events = events}, {.fd = cancel_, .events = POLLIN}}};
-    const int ready = ::poll(polled.data(), polled.size(), wait_ms);
+        {{.fd = cancel_, .events = POLLIN}, {.fd = socket_, .events = events}}};
+    const int ready =
+        ::poll(polled.data(), pauses ? 1 : 2, static_cast<int>(wait_ms));
     if (ready < 0 && errno != EINTR) return Unreachable("poll");
-    if (ready <= 0) continue;
-    if (polled[1].revents != 0) return absl::CancelledError("cancelled");
-    return absl::OkStatus();
+    if (ready > 0 && polled[0].revents != 0)
+      return absl::CancelledError("cancelled");
+    if (ready > 0 || (ready == 0 && pauses)) return absl::OkStatus();
   }
-}
-
-absl::Status Http2Call::Pause() {
-  if (deadline_us_ && SteadyNowUs() >= *deadline_us_) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(endpoint_, " took no connection in time"));
-  }
-  pollfd cancel = {.fd = cancel_, .events = POLLIN};
-  return ::poll(&cancel, 1, kPauseMs) > 0 ? absl::CancelledError("cancelled")
-                                          : absl::OkStatus();
 }
 
 absl::Status Http2Call::Connect() {
   if (cancel_ < 0) return Unreachable("eventfd");
   absl::string_view path = endpoint_;
-  if (!absl::ConsumePrefix(&path, "unix:")) return ConnectTcp(endpoint_);
+  if (!absl::ConsumePrefix(&path, "unix:")) {
+    // As a daemon that is not there: a cache or a file may still serve.
+    return absl::UnavailableError(absl::StrCat(
+        "a process that was forked while its parent used gRPC reaches a daemon "
+        "by its unix socket alone, not ",
+        endpoint_,
+        ": give it unix:/path, or start it anew (\"spawn\" in place of "
+        "\"fork\")"));
+  }
   absl::ConsumePrefix(&path, "//");
-  return ConnectUnix(std::string(path));
-}
-
-absl::Status Http2Call::ConnectUnix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
@@ -109,69 +101,9 @@ absl::Status Http2Call::ConnectUnix(const std::string& path) {
                    sizeof(address)) != 0) {
     // EAGAIN: many connect at once; the daemon takes one after the other.
     if (errno != EAGAIN && errno != EINTR) return Unreachable("connect");
-    RETURN_IF_ERROR(Pause());
+    RETURN_IF_ERROR(Await(0));
   }
   return absl::OkStatus();
-}
-
-absl::Status Http2Call::ConnectTcp(const std::string& target) {
-  // There is no TLS here, and a plaintext connection is not what was asked for.
-  ASSIGN_OR_RETURN(const std::optional<TlsFiles> tls,
-                   TlsFilesFromEnvironment());
-  if (tls) {
-    // As a daemon that is not there: a cache or a file may still serve.
-    return absl::UnavailableError(absl::StrCat(
-        "a process that was forked while its parent used gRPC has no TLS, so "
-        "it cannot reach ",
-        target,
-        ": give it a daemon's unix socket, or start it anew (\"spawn\" in "
-        "place of \"fork\")"));
-  }
-  const size_t colon = target.rfind(':');
-  if (colon == std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "endpoint \"", target,
-        "\" cannot be used in a forked process; give unix:/path or host:port"));
-  }
-  std::string host = target.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-    host = host.substr(1, host.size() - 2);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(
-      host.c_str(), target.substr(colon + 1).c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot reach ", target, ": ", ::gai_strerror(error)));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(
-      found, ::freeaddrinfo);
-  absl::Status status = absl::UnavailableError("no address");
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    if (socket_ >= 0) ::close(socket_);
-    socket_ =
-        ::socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                 at->ai_protocol);
-    if (socket_ < 0) return Unreachable("socket");
-    if (::connect(socket_, at->ai_addr, at->ai_addrlen) == 0)
-      return absl::OkStatus();
-    status = errno == EINPROGRESS ? FinishConnecting() : Unreachable("connect");
-    if (status.ok()) return status;
-  }
-  return status;
-}
-
-absl::Status Http2Call::FinishConnecting() {
-  RETURN_IF_ERROR(Await(POLLOUT));
-  int error = 0;
-  socklen_t size = sizeof(error);
-  if (::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 &&
-      error == 0) {
-    return absl::OkStatus();
-  }
-  errno = error;
-  return Unreachable("connect");
 }
 
 absl::Status Http2Call::Send(absl::string_view bytes) {

@@ -36,8 +36,7 @@ class Http2Call {
   // Largest message that is taken: a table's payload and more.
   static constexpr size_t kMaxMessageBytes = size_t{64} << 20;
 
-  // `endpoint`: unix:/path, unix:///path or host:port; the last without TLS,
-  // and not where TLS is asked for (base/tls_files.h).
+  // `endpoint`: unix:/path or unix:///path.
   explicit Http2Call(std::string endpoint);
   ~Http2Call();
   Http2Call(const Http2Call&) = delete;
@@ -45,9 +44,9 @@ class Http2Call {
 
   // Sends one message and gives those of the answer to `on_message` until the
   // call ends, or that returns false. `timeout_us` 0: no deadline. Errors: the
-  // daemon's; UNAVAILABLE where it cannot be reached or goes away, and where
-  // TLS is asked for; DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer
-  // that is no gRPC.
+  // daemon's; DEADLINE_EXCEEDED; CANCELLED; DATA_LOSS for an answer that is no
+  // gRPC. UNAVAILABLE where the daemon cannot be reached or goes away, and for
+  // an endpoint that is no unix socket.
   absl::Status Run(const std::string& path, const std::string& request,
                    int64_t timeout_us, const OnMessage& on_message);
 
@@ -56,17 +55,13 @@ class Http2Call {
 
  private:
   absl::Status Connect();
-  absl::Status ConnectUnix(const std::string& path);
-  absl::Status ConnectTcp(const std::string& target);
-  absl::Status FinishConnecting();
   absl::Status SendRequest(const std::string& path, const std::string& request,
                            int64_t timeout_us);
   absl::Status Send(absl::string_view bytes);
   absl::Status Receive();
-  // Waits for the socket; errors: CANCELLED, DEADLINE_EXCEEDED.
+  // Waits for the socket, or without `events` a moment. Errors: CANCELLED,
+  // DEADLINE_EXCEEDED.
   absl::Status Await(short events);  // NOLINT: poll's type.
-  // Waits a moment; errors: as Await.
-  absl::Status Pause();
   absl::Status TakeFrames(const OnMessage& on_message);
   absl::Status Take(const Http2Frame& frame, const OnMessage& on_message);
   absl::Status TakeData(const Http2Frame& frame, const OnMessage& on_message);

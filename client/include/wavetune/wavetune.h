@@ -114,7 +114,7 @@ enum {
   WAVETUNE_MODE_UNSPECIFIED = 0,
   WAVETUNE_MODE_AUTO = 1,    /* The daemon, else local tables. */
   WAVETUNE_MODE_OFFLINE = 2, /* Local files only; nothing changes. */
-  WAVETUNE_MODE_OFF = 3 /* The kernel's default, always. */
+  WAVETUNE_MODE_OFF = 3      /* The kernel's default, always. */
 };
 
 /* Every member may stay zero. Start from WAVETUNE_CLIENT_OPTIONS_INIT. */
