@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "formats/manifest_text/names.h"
 #include "formats/manifest_text/places.h"
-#include "formats/manifest_text/text_parser.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/text/names.h"
+#include "model/text/text_parser.h"
 #include "proto/wavetune/v1/kernel.pb.h"
 
 namespace wavetune {
@@ -77,11 +77,6 @@ class KernelBinder {
   std::vector<Condition> BindRelations(
       const google::protobuf::RepeatedPtrField<v1::Relation>& relations,
       const std::string& path, Scope scope);
-  Expression BindTerms(
-      const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
-      const std::string& path, Scope scope);
-  Expression BindFactor(const std::string& name, const std::string& path,
-                        Scope scope);
   // Constraints and problem predicates of `require`.
   void BindRequirements(KernelSpec* spec);
   // Parses a text with `parse`, a member of TextParser.

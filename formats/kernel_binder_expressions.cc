@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "formats/kernel_binder.h"
-#include "formats/manifest_text/lexer.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_spec.h"
+#include "model/text/lexer.h"
 
 namespace wavetune {
 
@@ -44,47 +44,15 @@ std::optional<Expression> KernelBinder::BindOptional(bool present,
 
 Expression KernelBinder::BindExpression(const v1::Expression& e,
                                         const std::string& path) {
-  switch (e.kind_case()) {
-    case v1::Expression::kConstant:
-      return Expression::Constant(e.constant());
-    case v1::Expression::kDimension:
-      return Expression::OfDimension(DimensionOf(e.dimension(), path));
-    case v1::Expression::kParameter:
-      return Expression::OfParameter(ParameterOf(e.parameter(), path));
-    case v1::Expression::kCeilDiv:
-      return Expression::CeilDiv(
-          BindExpressions(e.ceil_div().numerator(),
-                          path + ".ceil_div.numerator"),
-          BindExpressions(e.ceil_div().denominator(),
-                          path + ".ceil_div.denominator"));
-    case v1::Expression::kProduct:
-      return Expression::Product(
-          BindExpressions(e.product().factors(), path + ".product.factors"));
-    case v1::Expression::kSum:
-      return Expression::Sum(
-          BindExpressions(e.sum().terms(), path + ".sum.terms"));
-    case v1::Expression::kSumOver:
-      return Expression::SumOver(
-          DimensionOf(e.sum_over().dimension(), path + ".sum_over.dimension"),
-          BindExpression(e.sum_over().term(), path + ".sum_over.term"));
-    case v1::Expression::kCausalBlocks: {
-      const v1::CausalBlocks& c = e.causal_blocks();
-      const std::string where = path + ".causal_blocks";
-      return Expression::CausalBlocks(
-          DimensionOf(c.seq_q(), where + ".seq_q"),
-          DimensionOf(c.seq_kv(), where + ".seq_kv"),
-          ParameterOf(c.block_q(), where + ".block_q"),
-          ParameterOf(c.block_kv(), where + ".block_kv"));
-    }
-    case v1::Expression::kText:
-      return ParseText(e.text(), path, Scope::kDimensions,
-                       &TextParser::ParseExpression);
-    case v1::Expression::KIND_NOT_SET:
-      Fault(path,
-            "is empty; give a text, or a constant, dimension, parameter, "
-            "ceil_div, product, sum, sum_over or causal_blocks");
-      return Expression();
+  if (e.has_text()) {
+    return ParseText(e.text(), path, Scope::kDimensions,
+                     &TextParser::ParseExpression);
   }
+  if (e.has_product()) {
+    return Expression::Product(
+        BindExpressions(e.product().factors(), path + ".product.factors"));
+  }
+  Fault(path, "is empty; write it as text, such as \"ceil_div(m, BLOCK_M)\"");
   return Expression();
 }
 
@@ -119,10 +87,6 @@ Mapping KernelBinder::BindMapping(const v1::Mapping& mapping,
 
 RowAxis KernelBinder::BindRows(const v1::RowAxis& rows,
                                const std::string& path) {
-  if (!rows.has_text()) {
-    return {.dimension = DimensionOf(rows.dimension(), path + ".dimension"),
-            .tile = ParameterOf(rows.tile(), path + ".tile")};
-  }
   const Expression axis = ParseText(rows.text(), path, Scope::kDimensions,
                                     &TextParser::ParseExpression);
   if (axis.kind == Expression::Kind::kCeilDiv && axis.children.size() == 2 &&
@@ -148,74 +112,13 @@ Result KernelBinder::ParseText(const v1::ManifestText& text,
   return Result();
 }
 
-Expression KernelBinder::BindFactor(const std::string& name,
-                                    const std::string& path, Scope scope) {
-  if (auto p = parameters_.find(name); p != parameters_.end()) {
-    return Expression::OfParameter(p->second);
-  }
-  auto one = Expression::Constant(1);
-  if (scope == Scope::kDevice) {
-    if (const Expression* fact = names_.FindDeviceFact(name)) return *fact;
-    Fault(path, absl::StrCat("\"", name,
-                             "\" is neither a parameter of this kernel nor ",
-                             kComputeCapabilityName));
-    return one;
-  }
-  auto d = dimensions_.find(name);
-  if (d == dimensions_.end()) {
-    Fault(path, absl::StrCat("\"", name,
-                             "\" is neither a parameter nor a dimension of "
-                             "this kernel"));
-    return one;
-  }
-  if (scope == Scope::kParameters) {
-    Fault(path, absl::StrCat("names dimension \"", name,
-                             "\", but may name parameters only; relations over "
-                             "problems belong to problem_predicates"));
-    return one;
-  }
-  return Expression::OfDimension(d->second);
-}
-
-Expression KernelBinder::BindTerms(
-    const google::protobuf::RepeatedPtrField<v1::Relation::Term>& terms,
-    const std::string& path, Scope scope) {
-  if (terms.empty()) Fault(path, "needs at least one term");
-  std::vector<Expression> sum;
-  for (int i = 0; i < terms.size(); ++i) {
-    std::vector<Expression> factors;
-    if (terms[i].has_coefficient() || terms[i].factors().empty()) {
-      factors.push_back(Expression::Constant(
-          terms[i].has_coefficient() ? terms[i].coefficient() : 1));
-    }
-    for (const std::string& name : terms[i].factors()) {
-      factors.push_back(
-          BindFactor(name, absl::StrCat(path, "[", i, "].factors"), scope));
-    }
-    sum.push_back(factors.size() == 1
-                      ? std::move(factors[0])
-                      : Expression::Product(std::move(factors)));
-  }
-  return sum.size() == 1 ? std::move(sum[0]) : Expression::Sum(std::move(sum));
-}
-
 Condition KernelBinder::BindRelation(const v1::Relation& relation,
                                      const std::string& path, Scope scope) {
   if (relation.has_text()) {
     return ParseText(relation.text(), path, scope, &TextParser::ParseRelation);
   }
-  Expression left = BindTerms(relation.left(), path + ".left", scope);
-  Expression right = BindTerms(relation.right(), path + ".right", scope);
-  if (relation.op() == v1::Relation::OPERATOR_UNSPECIFIED ||
-      !v1::Relation::Operator_IsValid(relation.op())) {
-    Fault(path + ".op",
-          "is missing; give EQUAL, NOT_EQUAL, LESS, LESS_OR_EQUAL, GREATER, "
-          "GREATER_OR_EQUAL or MULTIPLE_OF");
-    return {};
-  }
-  // Equal numbers, see the static_asserts below.
-  return {std::move(left), static_cast<Relation::Operator>(relation.op()),
-          std::move(right)};
+  Fault(path, "is empty; write a condition as text, such as \"BLOCK_M <= 64\"");
+  return {};
 }
 
 std::vector<Condition> KernelBinder::BindRelations(
@@ -228,12 +131,6 @@ std::vector<Condition> KernelBinder::BindRelations(
   }
   return result;
 }
-static_assert(static_cast<int>(Relation::Operator::kEqual) ==
-              v1::Relation::EQUAL);
-static_assert(static_cast<int>(Relation::Operator::kLessOrEqual) ==
-              v1::Relation::LESS_OR_EQUAL);
-static_assert(static_cast<int>(Relation::Operator::kMultipleOf) ==
-              v1::Relation::MULTIPLE_OF);
 
 void KernelBinder::BindRequirements(KernelSpec* spec) {
   for (int i = 0; i < proto_.require_size(); ++i) {

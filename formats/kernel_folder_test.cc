@@ -17,25 +17,26 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kManifest[] = R"(
+constexpr char kManifest[] = R"manifest(
 name: "copy"
 dimensions { name: "n" }
 dimensions { name: "k" }
 parameters { name: "BLOCK" role: MACRO values: [16, 32] }
 parameters { name: "STEP" role: MACRO values: [4] }
 mapping {
-  tiles { ceil_div { numerator { dimension: "n" } denominator { parameter: "BLOCK" } } }
-  iterations_per_tile { ceil_div { numerator { dimension: "k" } denominator { parameter: "STEP" } } }
+  tiles: "ceil_div(n, BLOCK)"
+  iterations_per_tile: "ceil_div(k, STEP)"
 }
-implementations { backend: "opencl" sources: "copy.cl" entry: "copy" block_size { constant: 1 } compile_options: "-O" }
-arguments { name: "in" role: INPUT type: FLOAT32 elements { dimension: "n" } }
-arguments { name: "out" role: OUTPUT type: FLOAT32 elements { dimension: "n" } }
-correctness { source: "reference.cl" entry: "reference" work_items { dimension: "n" } relative_tolerance: 1e-5 }
+implementations { backend: "opencl" sources: "copy.cl" entry: "copy" block_size: "1" compile_options: "-O" }
+arguments { name: "in" role: INPUT type: FLOAT32 elements: "n" }
+arguments { name: "out" role: OUTPUT type: FLOAT32 elements: "n" }
+correctness { source: "reference.cl" entry: "reference" work_items: "n" relative_tolerance: 1e-5 }
 default_configuration { key: "BLOCK" value: 16 }
 default_configuration { key: "STEP" value: 4 }
-)";
+)manifest";
 
 class KernelFolderTest : public ::testing::Test {
  protected:
@@ -162,35 +163,38 @@ TEST_F(KernelFolderTest, SyntaxErrorsCarryLineAndColumn) {
   EXPECT_THAT(LoadError(), HasSubstr("line 2, column 17"));
 }
 
-TEST_F(KernelFolderTest, FieldsMayHaveTheNamesOfEarlierReleases) {
-  const std::string launch =
-      "block_size { constant: 1 } blocks { parameter: \"groups\" } "
-      "shared_memory_bytes { constant: 64 } vendor_baselines { library: "
-      "'the peers\\' groups' }";
-  const std::string former =
-      "group_size { constant: 1 } groups { parameter: \"groups\" } "
-      "local_memory_bytes { constant: 64 } # peers \"groups\npeers { library: "
-      "'the peers\\' groups' }";
-  const auto parsed = [](const std::string& fields) {
-    v1::Implementation implementation;
-    EXPECT_TRUE(ParseTextFormat(fields, &implementation).ok());
-    return implementation.SerializeAsString();
-  };
-  EXPECT_EQ(parsed(former), parsed(launch));
+// As manifests of 0.1 might be.
+TEST_F(KernelFolderTest, StructuresAndFormerNamesAreFaultsThatSayWhatToWrite) {
+  for (const char* structure :
+       {"mapping { tiles { dimension: \"n\" } }",
+        "mapping { rows { dimension: \"n\" tile: \"BLOCK\" } }",
+        "constraints { left { factors: \"BLOCK\" } }"}) {
+    Write("manifest.textproto", absl::StrCat("name: \"copy\"\n", structure));
+    EXPECT_THAT(LoadError(),
+                AllOf(HasSubstr("manifest.textproto: line 2, column"),
+                      HasSubstr("Write it as text, such as \"ceil_div(m, "
+                                "BLOCK_M)\"")))
+        << structure;
+  }
+  Write("manifest.textproto",
+        "name: \"copy\"\nimplementations { group_size: \"1\" }");
+  EXPECT_THAT(LoadError(),
+              AllOf(HasSubstr("line 2, column"), HasSubstr("\"group_size\""),
+                    HasSubstr("docs/manifest.md has the names of fields")));
 }
 
 TEST_F(KernelFolderTest, EveryUnknownNameIsReportedAtOnceWithItsPlace) {
   std::string manifest = kManifest;
-  manifest.replace(manifest.find("dimension: \"k\""), 14, "dimension: \"q\"");
-  manifest.replace(manifest.find("parameter: \"BLOCK\""), 18,
-                   "parameter: \"BLOK\"");
+  manifest.replace(manifest.find("ceil_div(n, BLOCK)"), 18,
+                   "ceil_div(n, BLOK)");
+  manifest.replace(manifest.find("ceil_div(k, STEP)"), 17, "ceil_div(q, STEP)");
   Write("manifest.textproto", manifest);
-  const std::string error = LoadError();
-  EXPECT_THAT(error,
-              HasSubstr("mapping.tiles.ceil_div.denominator[0]: unknown "
-                        "parameter \"BLOK\"; declared are: BLOCK, STEP"));
-  EXPECT_THAT(error, HasSubstr("mapping.iterations_per_tile.ceil_div.numerator["
-                               "0]: unknown dimension \"q\""));
+  EXPECT_THAT(LoadError(),
+              AllOf(HasSubstr("mapping.tiles, line"),
+                    HasSubstr("nothing is declared as 'BLOK'; did you mean "
+                              "BLOCK?"),
+                    HasSubstr("mapping.iterations_per_tile, line"),
+                    HasSubstr("nothing is declared as 'q'")));
 }
 
 TEST_F(KernelFolderTest, ReadsTheManifestsOfTheTree) {

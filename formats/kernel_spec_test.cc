@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "formats/kernel_folder.h"
 #include "formats/kernel_spec.h"
+#include "formats/text_format.h"
 #include "gmock/gmock.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace wavetune {
@@ -19,20 +19,20 @@ using ::testing::HasSubstr;
 
 v1::KernelSpec ParseSpec(const std::string& text) {
   v1::KernelSpec proto;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &proto));
+  EXPECT_TRUE(ParseTextFormat(text, &proto).ok()) << text;
   return proto;
 }
 
-constexpr char kSpec[] = R"(
+constexpr char kSpec[] = R"manifest(
 name: "gemm" dimensions { name: "m" } dimensions { name: "n" } dimensions { name: "k" max: 4096 }
 parameters { name: "BM" role: MACRO values: [16, 32] } parameters { name: "V" role: MICRO values: [1, 4] }
 mapping {
-  tiles { product { factors { ceil_div { numerator { dimension: "m" } denominator { parameter: "BM" } } } factors { dimension: "n" } } }
-  iterations_per_tile { dimension: "k" }
-  rows { dimension: "m" tile: "BM" }
+  tiles: "ceil_div(m, BM) * n"
+  iterations_per_tile: "k"
+  rows: "ceil_div(m, BM)"
 }
 default_configuration { key: "BM" value: 16 } default_configuration { key: "V" value: 4 }
-)";
+)manifest";
 
 TEST(KernelSpecConversionTest, BindsNamesToIndicesAndFillsDefaults) {
   const KernelSpec spec = KernelSpecFromProto(ParseSpec(kSpec)).value();
@@ -229,17 +229,16 @@ TEST(KernelSpecConversionTest, AZeroThatIsWrittenIsAZero) {
   KernelSpec spec = KernelSpecFromProto(ParseSpec(std::string(kSpec) + R"(
           dimensions { name: "h" min: 0 max: 0 }
           limits { max_elements: 0 }
-          constraints { left { coefficient: 0 factors: "V" } op: EQUAL right { coefficient: 0 } }
-          constraints { left { factors: "V" } op: GREATER right { coefficient: 0 } })"))
+          constraints: "V >= 0"
+          constraints: "V > 0")"))
                         .value();
   // Both are faults that validation names.
   EXPECT_EQ(spec.dimensions.back().min, 0);
   EXPECT_EQ(spec.dimensions.back().max, 0);
   EXPECT_EQ(spec.limits.max_elements, 0);
-  EXPECT_EQ(spec.constraints[0],
-            Condition(Expression::Product({Expression::Constant(0),
-                                           Expression::OfParameter(1)}),
-                      Relation::Operator::kEqual, Expression::Constant(0)));
+  EXPECT_EQ(spec.constraints[0], Condition(Expression::OfParameter(1),
+                                           Relation::Operator::kGreaterOrEqual,
+                                           Expression::Constant(0)));
   EXPECT_EQ(spec.constraints[1],
             Condition(Expression::OfParameter(1), Relation::Operator::kGreater,
                       Expression::Constant(0)));
@@ -253,11 +252,12 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
       {"parameters { name: \"X\" role: 9 values: 1 } default_configuration { "
        "key: \"X\" value: 1 }",
        "give MACRO or MICRO"},
-      {"constraints { left { factors: \"m\" } op: EQUAL right { coefficient: 1 "
-       "} }",
-       "problems belong to problem_predicates"},
-      {"constraints { left { factors: \"BM\" } right { coefficient: 1 } }",
-       "op: is missing"},
+      {"constraints: \"m == 1\"",
+       "constraints[0], column 1 of its text: 'm' is a dimension; this is for "
+       "configurations alone"},
+      {"constraints {}",
+       "constraints[0]: is empty; write a condition as text, such as "
+       "\"BLOCK_M <= 64\""},
       {"default_configuration { key: \"Z\" value: 1 }",
        "unknown parameter \"Z\""},
       {"representative_problems { axes { dimension: \"m\" values: 1 } }",
@@ -273,8 +273,7 @@ TEST(KernelSpecConversionTest, ReportsContradictions) {
       {"specialisations { name: \"a\" wave_form: 7 }",
        "specialisations[0].wave_form: is unknown; give WAVE_SUM or "
        "WAVE_OVERLAP"},
-      {"arguments { name: \"s\" role: SCALAR type: INT32 elements { dimension: "
-       "\"m\" } }",
+      {"arguments { name: \"s\" role: SCALAR type: INT32 elements: \"m\" }",
        "a scalar has a value"},
   };
   for (const auto& [text, expected] : cases) {
@@ -311,12 +310,12 @@ TEST(KernelSpecConversionTest, AGridMayBeForSeveralSpecialisations) {
 
 TEST(KernelSpecConversionTest, WantsOneKindOfLoopCountOrNone) {
   std::string both = kSpec;
-  const std::string loop = "iterations_per_tile { dimension: \"k\" }";
+  const std::string loop = "iterations_per_tile: \"k\"";
   const size_t at = both.find(loop);
   ASSERT_NE(at, std::string::npos);
   std::string none = both;
   none.erase(at, loop.size());
-  both.insert(at, "total_iterations { dimension: \"k\" } ");
+  both.insert(at, "total_iterations: \"k\" ");
   EXPECT_THAT(
       std::string(KernelSpecFromProto(ParseSpec(both)).status().message()),
       HasSubstr("has both iterations_per_tile and total_iterations"));
@@ -326,24 +325,24 @@ TEST(KernelSpecConversionTest, WantsOneKindOfLoopCountOrNone) {
 }
 
 constexpr char kCuda[] = R"(
-arguments { name: "a" role: INPUT type: BFLOAT16 elements { dimension: "m" } }
-arguments { name: "b" role: INPUT type: BFLOAT16 elements { dimension: "n" } }
+arguments { name: "a" role: INPUT type: BFLOAT16 elements: "m" }
+arguments { name: "b" role: INPUT type: BFLOAT16 elements: "n" }
 implementations {
   backend: "cuda"
-  block_size { sum { terms { constant: 128 } terms { product { factors { constant: 4 } factors { parameter: "V" } } } } }
-  cluster_size { parameter: "V" }
-  persistent_if { left { factors: "V" } op: LESS right { coefficient: 4 } }
+  block_size: "128 + 4 * V"
+  cluster_size: "V"
+  persistent_if: "V < 4"
   tensor_maps {
     argument: "b" swizzle: SWIZZLE_64B l2_promotion_bytes: 128 enabled_by: "V"
-    extents { dimension: "k" } extents { dimension: "n" }
-    box { constant: 64 } box { parameter: "BM" }
+    extents: "k" extents: "n"
+    box: "64" box: "BM"
   }
   tensor_maps {
     argument: "a"
-    extents { dimension: "k" } extents { dimension: "m" }
-    box { constant: 32 } box { constant: 8 }
+    extents: "k" extents: "m"
+    box: "32" box: "8"
   }
-  device_predicates { left { coefficient: 90 factors: "V" } op: EQUAL right { factors: ["V", "compute_capability"] } }
+  device_predicates: "90 * V == V * compute_capability"
 }
 )";
 
@@ -436,11 +435,10 @@ TEST(KernelSpecConversionTest, BlocksHaveOneToThreeSides) {
         .value()
         .implementations.at(0);
   };
-  EXPECT_THAT(bound("blocks { dimension: \"n\" }").blocks,
+  EXPECT_THAT(bound("blocks: \"n\"").blocks,
               ElementsAre(Expression::OfDimension(1)));
   const Implementation three = bound(
-      "blocks: [{ dimension: \"n\" }, { dimension: \"m\" }, { constant: 2 }] "
-      "block_size { parameter: \"BM\" } block_size { constant: 4 }");
+      "blocks: [\"n\", \"m\", \"2\"] block_size: \"BM\" block_size: \"4\"");
   EXPECT_THAT(three.blocks,
               ElementsAre(Expression::OfDimension(1),
                           Expression::OfDimension(0), Expression::Constant(2)));
@@ -452,10 +450,10 @@ TEST(KernelSpecConversionTest, BlocksHaveOneToThreeSides) {
 // What was one message is a list of one: the bytes are the same.
 TEST(KernelSpecConversionTest, ASideIsWrittenAsItWasBeforeThereWereSeveral) {
   v1::Implementation implementation;
-  implementation.add_block_size()->set_constant(64);
-  implementation.add_blocks()->set_constant(7);
+  implementation.add_block_size()->mutable_text()->set_text("W");
+  implementation.add_blocks()->mutable_text()->set_text("m");
   EXPECT_EQ(implementation.SerializeAsString(),
-            std::string("\x2a\x02\x08\x40\x32\x02\x08\x07", 8));
+            "\x2a\x05\x7a\x03\x0a\x01W\x32\x05\x7a\x03\x0a\x01m");
 }
 
 Argument BoundArgument(const std::string& fields) {
@@ -471,29 +469,28 @@ TEST(KernelSpecConversionTest, BindsWhatAnArgumentHolds) {
       BoundArgument("role: SCALAR type: FLOAT32 number: 0.125");
   EXPECT_EQ(number.number, 0.125);
   const Argument whole =
-      BoundArgument("role: SCALAR type: FLOAT32 value { dimension: \"m\" }");
+      BoundArgument("role: SCALAR type: FLOAT32 value: \"m\"");
   EXPECT_FALSE(whole.number.has_value());
   EXPECT_EQ(whole.size, Expression::OfDimension(0));
   const Argument table = BoundArgument(
-      "role: INOUT type: INT64 elements { dimension: \"m\" } below { "
-      "dimension: \"n\" } cold: true");
+      "role: INOUT type: INT64 elements: \"m\" below: \"n\" cold: true");
   EXPECT_EQ(table.role, ArgumentRole::kInOut);
   EXPECT_EQ(table.below, Expression::OfDimension(1));
   EXPECT_TRUE(table.cold);
   const Argument order = BoundArgument(
-      "role: INPUT type: INT32 elements { dimension: \"m\" } block_element { "
-      "dimension: \"n\" block { parameter: \"BM\" } }");
+      "role: INPUT type: INT32 elements: \"m\" block_element { dimension: "
+      "\"n\" block: \"BM\" }");
   EXPECT_EQ(order.blocks,
             (ElementBlocks{.kind = ElementBlocks::Kind::kBlockElement,
                            .dimension = 1,
                            .block = Expression::OfParameter(0)}));
   const Argument floats = BoundArgument(
-      "role: INPUT type: FLOAT32 elements { dimension: \"m\" } uniform { low: "
-      "-3 high: 4.5 } aligned: 16");
+      "role: INPUT type: FLOAT32 elements: \"m\" uniform { low: -3 high: 4.5 } "
+      "aligned: 16");
   EXPECT_EQ(floats.values, (FloatValues{.first = -3, .second = 4.5}));
   EXPECT_EQ(floats.aligned, 16);
-  EXPECT_EQ(BoundArgument("role: INPUT type: BFLOAT16 elements { constant: 4 } "
-                          "normal { mean: 1 deviation: 2 }")
+  EXPECT_EQ(BoundArgument("role: INPUT type: BFLOAT16 elements: \"4\" normal { "
+                          "mean: 1 deviation: 2 }")
                 .values,
             (FloatValues{
                 .kind = FloatValues::Kind::kNormal, .first = 1, .second = 2}));
@@ -503,8 +500,8 @@ TEST(KernelSpecConversionTest, BindsWhatAnArgumentHolds) {
 
 TEST(KernelSpecConversionTest, AWorkspaceIsZeroedBeforeEachLaunchByDefault) {
   const auto zeroed = [](const std::string& field) {
-    const Argument bound = BoundArgument(
-        "role: WORKSPACE type: INT32 elements { constant: 4 } " + field);
+    const Argument bound =
+        BoundArgument("role: WORKSPACE type: INT32 elements: \"4\" " + field);
     EXPECT_EQ(bound.role, ArgumentRole::kWorkspace);
     return bound.zeroed;
   };
@@ -515,7 +512,7 @@ TEST(KernelSpecConversionTest, AWorkspaceIsZeroedBeforeEachLaunchByDefault) {
 }
 
 TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
-  const std::string buffer = "type: INT32 elements { constant: 4 } ";
+  const std::string buffer = "type: INT32 elements: \"4\" ";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {buffer,
        "arguments[0].role: is missing; give INPUT, OUTPUT, INOUT, WORKSPACE or "
@@ -523,20 +520,19 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
       {"role: SCALAR type: FLOAT32",
        "arguments[0]: has no value; give value (an expression), or number for "
        "FLOAT32 and BFLOAT16"},
-      {"role: SCALAR type: FLOAT32 number: 0.5 value { constant: 1 }",
+      {"role: SCALAR type: FLOAT32 number: 0.5 value: \"1\"",
        "arguments[0]: gives value and number; remove one"},
-      {"role: SCALAR type: FLOAT32 number: 0.5 below { constant: 1 }",
+      {"role: SCALAR type: FLOAT32 number: 0.5 below: \"1\"",
        "arguments[0]: a scalar has a value, not below"},
-      {"role: SCALAR type: INT32 value { constant: 1 } padded_total {}",
+      {"role: SCALAR type: INT32 value: \"1\" padded_total {}",
        "arguments[0]: a scalar has a value, not padded_total"},
-      {"role: INPUT padded_order { dimension: \"q\" block { constant: 1 } } " +
-           buffer,
+      {"role: INPUT padded_order { dimension: \"q\" block: \"1\" } " + buffer,
        "arguments[0].padded_order.dimension: unknown dimension \"q\"; declared "
        "are: k, m, n"},
       {"role: INPUT block_element { dimension: \"m\" } " + buffer,
        "arguments[0].block_element.block: is empty"},
-      {"role: INPUT padded_order { dimension: \"m\" block { constant: 1 } } "
-       "padded_total { dimension: \"m\" block { constant: 1 } } " +
+      {"role: INPUT padded_order { dimension: \"m\" block: \"1\" } "
+       "padded_total { dimension: \"m\" block: \"1\" } " +
            buffer,
        "arguments[0].padded_total: there is padded_order, too; remove one of "
        "them"},
@@ -544,15 +540,15 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
        "arguments[0]: a scalar has a value, not uniform"},
       {"role: SCALAR type: FLOAT32 number: 0.5 aligned: 16",
        "arguments[0]: a scalar has a value, not aligned"},
-      {"role: INPUT type: FLOAT32 elements { constant: 4 } uniform { high: 1 } "
-       "normal { deviation: 1 }",
+      {"role: INPUT type: FLOAT32 elements: \"4\" uniform { high: 1 } normal { "
+       "deviation: 1 }",
        "arguments[0]: gives uniform and normal; remove one"},
       {"role: SCALAR type: FLOAT32 number: 0.5 zeroed: ONCE",
        "arguments[0]: a scalar has a value, not zeroed"},
       {"role: INPUT number: 0.5 " + buffer,
        "arguments[0]: a buffer has elements, not a number"},
-      {"role: INPUT below { dimension: \"q\" } " + buffer,
-       "arguments[0].below: unknown dimension \"q\"; declared are: k, m, n"},
+      {"role: INPUT below: \"q\" " + buffer,
+       "arguments[0].below, column 1 of its text: nothing is declared as 'q'"},
       {"role: INPUT zeroed: ONCE " + buffer,
        "arguments[0].zeroed: is for workspaces, but the role is INPUT; remove "
        "it, or declare the role WORKSPACE"},
@@ -572,25 +568,23 @@ TEST(KernelSpecConversionTest, ReportsFaultsOfArgumentsWithTheirPlace) {
 
 TEST(KernelSpecConversionTest, ReportsFaultsOfLaunchFieldsWithTheirPlace) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"block_size { sum {} }",
-       "implementations[0].block_size.sum.terms: needs at least one entry"},
-      {"block_size { sum { terms { parameter: \"W\" } } }",
-       "block_size.sum.terms[0]: unknown parameter \"W\""},
-      {"cluster_size {}", "implementations[0].cluster_size: is empty"},
-      {"persistent_if { left { factors: \"m\" } op: LESS right { coefficient: "
-       "4 } }",
-       "persistent_if[0].left[0].factors: names dimension \"m\""},
-      {"persistent_if { left { factors: \"compute_capability\" } op: LESS "
-       "right { coefficient: 90 } }",
-       "\"compute_capability\" is neither a parameter nor a dimension"},
-      {"device_predicates { left { factors: \"m\" } op: LESS right { "
-       "coefficient: 4 } }",
-       "device_predicates[0].left[0].factors: \"m\" is neither a parameter of "
-       "this kernel nor compute_capability"},
-      {"tensor_maps { argument: \"z\" extents { dimension: \"k\" } box { "
-       "constant: 8 } }",
+      {"block_size { product {} }",
+       "implementations[0].block_size.product.factors: needs at least one "
+       "entry"},
+      {"block_size: \"W\"",
+       "block_size, column 1 of its text: nothing is declared as 'W'"},
+      {"cluster_size {}",
+       "implementations[0].cluster_size: is empty; write it as text, such as "
+       "\"ceil_div(m, BLOCK_M)\""},
+      {"persistent_if: \"m < 4\"",
+       "persistent_if[0], column 1 of its text: 'm' is a dimension"},
+      {"persistent_if: \"compute_capability < 90\"",
+       "'compute_capability' is a fact of a device"},
+      {"device_predicates: \"m < 4\"",
+       "device_predicates[0], column 1 of its text: 'm' is a dimension"},
+      {"tensor_maps { argument: \"z\" extents: \"k\" box: \"8\" }",
        "tensor_maps[0].argument: unknown argument \"z\""},
-      {"tensor_maps { extents { dimension: \"k\" } }",
+      {"tensor_maps { extents: \"k\" }",
        "tensor_maps[0].box: needs at least one entry"},
       {"vendor_baselines { library: \"cublaslt\" }",
        "vendor_baselines[0]: says no operation; give matrix_product"},

@@ -59,11 +59,11 @@ TEST(ShippedKernelsTest, GemmBf16HasItsSpaceAndItsLaunch) {
   EXPECT_EQ(at_default(cuda->tensor_maps[1].box[1]), 128);
 }
 
-// A recording has the manifest as it was before there were texts.
-TEST(ShippedKernelsTest, TheTextsOfGemmBf16SayWhatItsStructuresSaid) {
+// The recording says each condition by itself, and never with `when`.
+TEST(ShippedKernelsTest, GemmBf16SaysWhatItsRecordingSays) {
   const std::string root = WAVETUNE_SOURCE_DIR;
-  const KernelSpec texts = LoadKernelFolder(root + "/kernels/gemm_bf16")->spec;
-  const KernelSpec structures =
+  const KernelSpec kernel = LoadKernelFolder(root + "/kernels/gemm_bf16")->spec;
+  const KernelSpec recorded =
       KernelSpecFromProto(
           ParseManifest(
               ReadTextFile(root +
@@ -71,13 +71,13 @@ TEST(ShippedKernelsTest, TheTextsOfGemmBf16SayWhatItsStructuresSaid) {
                   .value())
               .value())
           .value();
-  const std::vector<Configuration> space = EnumerateConfigurations(texts);
-  EXPECT_EQ(space, EnumerateConfigurations(structures));
-  EXPECT_EQ(texts.mapping, structures.mapping);
-  EXPECT_EQ(texts.default_configuration, structures.default_configuration);
+  const std::vector<Configuration> space = EnumerateConfigurations(kernel);
+  EXPECT_EQ(space, EnumerateConfigurations(recorded));
+  EXPECT_EQ(kernel.mapping, recorded.mapping);
+  EXPECT_EQ(kernel.default_configuration, recorded.default_configuration);
   for (const Configuration& configuration : space) {
-    EXPECT_EQ(ProblemRelations(texts, configuration),
-              ProblemRelations(structures, configuration));
+    EXPECT_EQ(ProblemRelations(kernel, configuration),
+              ProblemRelations(recorded, configuration));
   }
 }
 

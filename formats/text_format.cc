@@ -1,7 +1,5 @@
 #include "formats/text_format.h"
 
-#include "formats/text_with_descriptor.h"
-
 namespace wavetune {
 
 absl::Status ParseTextFormat(absl::string_view text,

@@ -19,6 +19,10 @@ namespace wavetune {
 absl::Status ParseTextFormat(absl::string_view text,
                              google::protobuf::MessageLite* message);
 
+// The same for a message that has a descriptor (text_with_descriptor.cc).
+absl::Status ParseTextWithDescriptor(absl::string_view text,
+                                     google::protobuf::Message* message);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_FORMATS_TEXT_FORMAT_H_

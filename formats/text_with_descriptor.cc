@@ -1,13 +1,13 @@
-#include "formats/text_with_descriptor.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "formats/manifest_text/places.h"
 #include "formats/manifest_text/rewriter.h"
+#include "formats/text_format.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 
@@ -26,6 +26,17 @@ size_t ByteAt(absl::string_view text, int line, int column) {
                   text.size());
 }
 
+// Manifests of 0.1 might say expressions as messages, and had other names.
+absl::string_view Advice(absl::string_view fault) {
+  if (!absl::StrContains(fault, "has no field named")) return "";
+  for (const absl::string_view type : {"Expression", "Relation", "RowAxis"}) {
+    if (!absl::StrContains(fault, absl::StrCat(".", type, "\""))) continue;
+    return " Write it as text, such as \"ceil_div(m, BLOCK_M)\" or "
+           "\"BLOCK_M <= 64\" (docs/manifest_text.md).";
+  }
+  return " docs/manifest.md has the names of fields.";
+}
+
 class ErrorLines : public google::protobuf::io::ErrorCollector {
  public:
   ErrorLines(absl::string_view text, const TextRewriter& rewriter)
@@ -35,7 +46,7 @@ class ErrorLines : public google::protobuf::io::ErrorCollector {
                 const std::string& message) override {
     const size_t at = ByteAt(rewriter_.result(), line, column);
     lines_.push_back(absl::StrCat(LineAndColumn(text_, rewriter_.Original(at)),
-                                  ": ", message));
+                                  ": ", message, Advice(message)));
   }
   std::string Text() const { return absl::StrJoin(lines_, "\n  "); }
 

@@ -47,23 +47,23 @@ class TestFolder {
   }
 
  private:
-  static constexpr char kCopyManifest[] = R"(
+  static constexpr char kCopyManifest[] = R"manifest(
 dimensions { name: "n" }
 dimensions { name: "k" }
 parameters { name: "BLOCK" role: MACRO values: [16, 32] }
 parameters { name: "STEP" role: MACRO values: [4, 8] }
 mapping {
-  tiles { ceil_div { numerator { dimension: "n" } denominator { parameter: "BLOCK" } } }
-  iterations_per_tile { ceil_div { numerator { dimension: "k" } denominator { parameter: "STEP" } } }
+  tiles: "ceil_div(n, BLOCK)"
+  iterations_per_tile: "ceil_div(k, STEP)"
 }
-implementations { backend: "opencl" sources: "copy.cl" entry: "copy" block_size { constant: 1 } }
-arguments { name: "in" role: INPUT type: FLOAT32 elements { dimension: "n" } }
-arguments { name: "out" role: OUTPUT type: FLOAT32 elements { dimension: "n" } }
-correctness { source: "reference.cl" entry: "reference" work_items { dimension: "n" } relative_tolerance: 1e-5 }
+implementations { backend: "opencl" sources: "copy.cl" entry: "copy" block_size: "1" }
+arguments { name: "in" role: INPUT type: FLOAT32 elements: "n" }
+arguments { name: "out" role: OUTPUT type: FLOAT32 elements: "n" }
+correctness { source: "reference.cl" entry: "reference" work_items: "n" relative_tolerance: 1e-5 }
 default_configuration { key: "BLOCK" value: 32 }
 default_configuration { key: "STEP" value: 8 }
 representative_problems { axes { dimension: "n" values: [64, 4096] } axes { dimension: "k" values: [128, 1024] } }
-)";
+)manifest";
   std::string path_;
 };
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "client/embedded/api_descriptors.h"
 #include "formats/text_format.h"
-#include "formats/text_with_descriptor.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/dynamic_message.h"

@@ -81,7 +81,7 @@ TEST_F(ClientModesTest, TheDaemonSaysWithWhichArgumentsAKernelIsMeasured) {
   x.set_name("x");
   x.set_role(v1::Argument::INOUT);
   x.set_type(v1::Argument::BFLOAT16);
-  x.mutable_elements()->set_dimension("n");
+  x.mutable_elements()->mutable_text()->set_text("n");
   node_.AddKernel(kernel);
   const auto client = Connect(ClientMode::kAuto);
   const auto arguments = client->GetArguments("add");

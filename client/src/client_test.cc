@@ -192,12 +192,8 @@ v1::KernelStatus HopperKernel() {
   v1::KernelStatus status = AddKernelStatus();
   v1::Implementation& cuda = *status.mutable_spec()->mutable_implementations(0);
   cuda.set_backend("cuda");
-  v1::Relation& predicate = *cuda.add_device_predicates();
-  predicate.add_left()->set_coefficient(128 * 90);
-  predicate.set_op(v1::Relation::LESS_OR_EQUAL);
-  v1::Relation::Term& right = *predicate.add_right();
-  right.add_factors("BLOCK");
-  right.add_factors("compute_capability");
+  cuda.add_device_predicates()->mutable_text()->set_text(
+      "128 * 90 <= BLOCK * compute_capability");
   return status;
 }
 

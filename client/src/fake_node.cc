@@ -262,11 +262,8 @@ v1::KernelStatus AddKernelStatus() {
   block.set_role(v1::Parameter::MACRO);
   block.add_values(128);
   block.add_values(256);
-  v1::CeilDiv& tiles =
-      *spec.mutable_mapping()->mutable_tiles()->mutable_ceil_div();
-  tiles.add_numerator()->set_dimension("n");
-  tiles.add_denominator()->set_parameter("BLOCK");
-  spec.mutable_mapping()->mutable_iterations_per_tile()->set_constant(1);
+  spec.mutable_mapping()->mutable_tiles()->mutable_text()->set_text(
+      "ceil_div(n, BLOCK)");
   spec.add_implementations()->set_backend("replay");
   (*spec.mutable_default_configuration())["BLOCK"] = 128;
   return status;

@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/suggestion.h"
-#include "formats/manifest_text/lexer.h"
 #include "model/kernel/mapping.h"
+#include "model/text/lexer.h"
 
 namespace wavetune {
 namespace {
@@ -77,13 +77,14 @@ int64_t TakeNumber(Lexer& lexer) {
 
 double TakeReal(Lexer& lexer) {
   const bool negative = lexer.TakeIf("-");
-  const Token token = lexer.Take();
+  const Token token = lexer.Peek();
   double number = 0;
   if ((token.kind != Token::Kind::kReal &&
        token.kind != Token::Kind::kNumber) ||
       !absl::SimpleAtod(token.text, &number)) {
-    lexer.Fail(token.at, "a number belongs here, such as 0.125");
+    lexer.FailHere("a number, as in 0.125,");
   }
+  lexer.Take();
   return negative ? -number : number;
 }
 
@@ -319,27 +320,13 @@ class ArgumentText {
     value.set_skip(whole_.skip());
   }
 
-  // `-0.5`.
-  double TakeReal() {
-    const bool negative = lexer_.TakeIf("-");
-    const Token number = lexer_.Peek();
-    double value = 0;
-    if ((number.kind != Token::Kind::kNumber &&
-         number.kind != Token::Kind::kReal) ||
-        !absl::SimpleAtod(number.text, &value)) {
-      lexer_.FailHere("a number, as in -0.5,");
-    }
-    lexer_.Take();
-    return negative ? -value : value;
-  }
-
   // Two numbers between brackets.
   std::pair<double, double> TakePair(absl::string_view open,
                                      absl::string_view close) {
     lexer_.Expect(open);
-    const double first = TakeReal();
+    const double first = TakeReal(lexer_);
     lexer_.Expect(",");
-    const double second = TakeReal();
+    const double second = TakeReal(lexer_);
     lexer_.Expect(close);
     return {first, second};
   }

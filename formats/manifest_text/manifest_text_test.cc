@@ -84,16 +84,13 @@ TEST(ManifestTextTest, RequirementsAreConstraintsOrPredicates) {
   EXPECT_THAT(EnumerateConfigurations(spec), SizeIs(3 * 16 + 2 * 4 * 3));
 }
 
-TEST(ManifestTextTest, ATextIsTheStructureThatItSays) {
+TEST(ManifestTextTest, MappingsAreExpressions) {
   const KernelSpec spec = SpecOfText(kGemmText);
-  const KernelSpec structured = SpecOfText(
-      GemmTextWith(R"m(tiles: "ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N)")m",
-                   R"m(tiles { product {
-    factors { ceil_div {
-      numerator { dimension: "m" } denominator { parameter: "BLOCK_M" } } }
-    factors { ceil_div { numerator: "n" denominator: "BLOCK_N" } }
-  } })m"));
-  EXPECT_EQ(spec.mapping, structured.mapping);
+  const auto blocks = [](int axis) {
+    return Expression::CeilDiv({Expression::OfDimension(axis)},
+                               {Expression::OfParameter(axis)});
+  };
+  EXPECT_EQ(spec.mapping.tiles, Expression::Product({blocks(0), blocks(1)}));
   EXPECT_EQ(spec.mapping.rows, (RowAxis{.dimension = 0, .tile = 0}));
 }
 
@@ -195,7 +192,7 @@ TEST(ManifestTextTest, AFloatBufferSaysWhatItHoldsAndHowItIsAligned) {
   EXPECT_THAT(fault("a[m, k] int32 in [0, 8]"),
               HasSubstr("the type is INT32; integers are bounded by below"));
   EXPECT_THAT(fault("a[m, k] float32 in [x, 8]"),
-              HasSubstr("'x' stands where a number, as in -0.5, belongs"));
+              HasSubstr("'x' stands where a number, as in 0.125, belongs"));
   EXPECT_THAT(fault("a[m, k] float32 aligned 24"),
               HasSubstr("aligned: is 24; give a power of two"));
   EXPECT_THAT(fault("a[m, k] float32 aligned 256"),
@@ -294,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
             "m = 8, n", "m = 8, q",
             "representative_problems[1].axes[1].dimension: unknown dimension"},
         BadManifest{"weight 3", "weight x",
-                    "a number belongs here, such as 0.125"},
+                    "'x' stands where a number, as in 0.125, belongs"},
         BadManifest{"weight 3", "for causal",
                     "unknown specialisation \"causal\""},
         BadManifest{"m = 8, ", "m of 8, ",

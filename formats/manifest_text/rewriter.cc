@@ -1,31 +1,12 @@
 #include "formats/manifest_text/rewriter.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
 namespace wavetune {
 namespace {
-
-// Fields of manifests and recorded devices that had another name in 0.1: their
-// files keep working. No message has a field with a former name.
-constexpr std::array<std::pair<absl::string_view, absl::string_view>, 5>
-    kFormerNames = {{
-        {"group_size", "block_size"},
-        {"groups", "blocks"},
-        {"local_memory_bytes", "shared_memory_bytes"},
-        {"max_local_memory_bytes", "max_shared_memory_bytes"},
-        {"peers", "vendor_baselines"},
-    }};
-
-absl::string_view PresentName(absl::string_view name) {
-  for (const auto& [former, present] : kFormerNames) {
-    if (name == former) return present;
-  }
-  return name;
-}
 
 bool IsInWord(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -72,26 +53,30 @@ TextRewriter::TextRewriter(absl::string_view text,
 }
 
 size_t TextRewriter::Original(size_t at) const {
-  long shift = 0;
+  size_t shift = 0;
   for (const auto& [place, added] : shifts_) {
     if (place > at) break;
     shift += added;
   }
-  return static_cast<size_t>(std::max(0L, static_cast<long>(at) - shift));
+  return at - std::min(at, shift);
 }
 
 size_t TextRewriter::Copy(size_t begin) {
   const size_t end = EndOfToken(text_, begin);
   const absl::string_view token = text_.substr(begin, end - begin);
-  if (IsQuote(token[0]) && TakesText(frames_.back().field)) {
+  Frame& frame = frames_.back();
+  if (IsQuote(token[0]) && TakesText(frame.field)) {
     return CopyStrings(begin, end);
   }
   if (IsInWord(token[0])) {
-    CopyName(token);
-    return end;
-  }
-  if (token == "{" || token == "<") {
-    const auto* field = frames_.back().field;
+    const auto* field =
+        frame.message == nullptr
+            ? nullptr
+            : frame.message->FindFieldByName(std::string(token));
+    // Values are words, too: `role: INPUT`.
+    if (field != nullptr) frame.field = field;
+  } else if (token == "{" || token == "<") {
+    const auto* field = frame.field;
     frames_.push_back(
         {field == nullptr ? nullptr : field->message_type(), nullptr});
   } else if ((token == "}" || token == ">") && frames_.size() > 1) {
@@ -99,18 +84,6 @@ size_t TextRewriter::Copy(size_t begin) {
   }
   absl::StrAppend(&result_, token);
   return end;
-}
-
-void TextRewriter::CopyName(absl::string_view name) {
-  const absl::string_view present = PresentName(name);
-  Frame& frame = frames_.back();
-  const auto* field =
-      frame.message == nullptr
-          ? nullptr
-          : frame.message->FindFieldByName(std::string(present));
-  // Values are words, too: `role: INPUT`.
-  if (field != nullptr) frame.field = field;
-  Append(present, name.size());
 }
 
 // Adjacent strings are one text, with what stands between them.
@@ -124,17 +97,15 @@ size_t TextRewriter::CopyStrings(size_t begin, size_t end) {
     if (!between && !IsQuote(first)) break;
     next = after;
   }
-  Append("{ text { text: ", 0);
+  Insert("{ text { text: ");
   absl::StrAppend(&result_, text_.substr(begin, end - begin));
-  Append(absl::StrCat(" at: ", begin + 1, " } }"), 0);
+  Insert(absl::StrCat(" at: ", begin + 1, " } }"));
   return end;
 }
 
-void TextRewriter::Append(absl::string_view written, size_t size) {
-  absl::StrAppend(&result_, written);
-  if (written.size() == size) return;
-  shifts_.emplace_back(result_.size(), static_cast<long>(written.size()) -
-                                           static_cast<long>(size));
+void TextRewriter::Insert(absl::string_view added) {
+  absl::StrAppend(&result_, added);
+  shifts_.emplace_back(result_.size(), added.size());
 }
 
 }  // namespace wavetune

@@ -3,8 +3,6 @@
 //   tiles: "ceil_div(m, BLOCK_M)"  becomes
 //   tiles: { text { text: "ceil_div(m, BLOCK_M)" at: 8 } }
 //
-// Fields that had another name in 0.1 get the present one.
-//
 // Thread safety: used by one thread.
 #ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_REWRITER_H_
 #define WAVETUNE_FORMATS_MANIFEST_TEXT_REWRITER_H_
@@ -40,16 +38,14 @@ class TextRewriter {
   // Copies what begins at `begin`; returns where it ends.
   size_t Copy(size_t begin);
   size_t CopyStrings(size_t begin, size_t end);
-  void CopyName(absl::string_view name);
-  // Appends what stands for the next `size` bytes of the text.
-  void Append(absl::string_view written, size_t size);
+  // Appends what the text does not have.
+  void Insert(absl::string_view added);
 
   absl::string_view text_;
   std::vector<Frame> frames_;
   std::string result_;
-  // (byte of the result, how much further the text is behind from there on);
-  // less where a name became shorter.
-  std::vector<std::pair<size_t, long>> shifts_;
+  // (byte of the result, how many bytes were inserted before it).
+  std::vector<std::pair<size_t, size_t>> shifts_;
 };
 
 }  // namespace wavetune

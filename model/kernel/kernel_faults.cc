@@ -64,7 +64,8 @@ void KernelFaults::CheckCondition(const std::string& field,
   if (condition.kind == Condition::Kind::kComparison) {
     if (condition.op < Relation::Operator::kEqual ||
         condition.op > Relation::Operator::kMultipleOf) {
-      Add(field, ": the operator is unknown; give one that kernel.proto lists");
+      Add(field,
+          ": the operator is unknown; give one that docs/manifest_text.md has");
     }
     for (const Expression& side : condition.sides) {
       CheckSide(field, side, scope);

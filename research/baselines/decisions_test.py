@@ -19,7 +19,7 @@ dimensions { name: "n" }
 parameters { name: "BLOCK" role: MACRO values: [1, 2] }
 specialisations { name: "forward" }
 specialisations { name: "reverse" }
-mapping { tiles { dimension: "n" } }
+mapping { tiles: "n" }
 default_configuration { key: "BLOCK" value: 1 }
 """
 

@@ -1,6 +1,6 @@
 """A kernel as its manifest declares it: names, roles, legality, and where launches land.
 
-The same arithmetic as model/kernel/mapping.h and model/kernel/kernel_validation.h, vectorised over candidates;
+Conditions and expressions are text (docs/manifest_text.md). The same arithmetic as model/kernel/mapping.h and model/kernel/kernel_validation.h, vectorised over candidates;
 docs/manifest.md explains the fields.
 
     kernel = Kernel.read(Path("tests/data/h200/gemm_bf16/manifest.textproto"))
@@ -10,7 +10,10 @@ docs/manifest.md explains the fields.
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import operator
+import re
 from pathlib import Path
 from typing import Callable
 
@@ -44,17 +47,6 @@ class Coordinates:
     row_fill: np.ndarray  # Fill of the last row, in (0, 1].
 
 
-_COMPARISONS: dict[str, Callable[..., np.ndarray]] = {
-    "EQUAL": np.equal,
-    "NOT_EQUAL": np.not_equal,
-    "LESS": np.less,
-    "LESS_OR_EQUAL": np.less_equal,
-    "GREATER": np.greater,
-    "GREATER_OR_EQUAL": np.greater_equal,
-    "MULTIPLE_OF": lambda left, right: left % np.maximum(right, 1) == 0,
-}
-
-
 class Kernel:
     """Dimensions, parameters, predicates and mapping of one kernel. Immutable, thread-safe."""
 
@@ -77,7 +69,7 @@ class Kernel:
             first(s, "name"): {first(e, "key"): first(e, "value") for e in s.get("defines", [])}
             for s in manifest.get("specialisations", [])
         } or {"": {}}
-        self._predicates: list[Message] = manifest.get("problem_predicates", [])
+        self._predicates = [_text(p) for p in manifest.get("problem_predicates", [])]
         self._mapping: Message = first(manifest, "mapping", {})
         self._mappings: dict[str, Message] = {
             first(s, "name"): first(s, "mapping")
@@ -93,8 +85,8 @@ class Kernel:
     @property
     def token_dimension(self) -> int:
         """The dimension that grows with a request (m of a GEMM): that of the mapping's rows."""
-        rows = first(self._mapping, "rows")
-        return self.dimensions.index(first(rows, "dimension")) if rows else 0
+        rows = _row_axis(self._mapping)
+        return self.dimensions.index(rows[0]) if rows else 0
 
     def widths(self, problem: Problem) -> tuple[int, ...]:
         """Returns the extents that a model fixes: all but the token dimension's."""
@@ -103,12 +95,10 @@ class Kernel:
 
     def legal(self, problem: Problem, configurations: np.ndarray) -> np.ndarray:
         """Returns whether each configuration ([c, p]) may run the problem, [c] of bool."""
-        values = self._values(problem, configurations)
+        evaluator = _Evaluator(self._values(problem, configurations), problem.repeated)
         result = np.ones(len(configurations), dtype=bool)
         for predicate in self._predicates:
-            left = _sum_of_terms(predicate.get("left", []), values)
-            right = _sum_of_terms(predicate.get("right", []), values)
-            result &= _COMPARISONS[first(predicate, "op")](left, right)
+            result &= evaluator.value(predicate)
         return result
 
     def coordinates(self, problem: Problem, configurations: np.ndarray) -> Coordinates:
@@ -117,8 +107,8 @@ class Kernel:
         evaluator = _Evaluator(self._values(problem, configurations), problem.repeated)
         size = len(configurations)
 
-        def at_least_one(expression: Message) -> np.ndarray:
-            return np.maximum(np.broadcast_to(evaluator.value(expression), (size,)), 1)
+        def at_least_one(field: str | Message) -> np.ndarray:
+            return np.maximum(np.broadcast_to(evaluator.value(_text(field)), (size,)), 1)
 
         tiles = at_least_one(first(mapping, "tiles"))
         if "iterations_per_tile" in mapping:
@@ -137,12 +127,12 @@ class Kernel:
     def _rows(
         self, mapping: Message, problem: Problem, configurations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        axis = first(mapping, "rows")
+        axis = _row_axis(mapping)
         ones = np.ones(len(configurations))
         if axis is None:
             return ones, ones
-        name = first(axis, "dimension")
-        tile = configurations[:, self.parameters.index(first(axis, "tile"))]
+        name, parameter = axis
+        tile = configurations[:, self.parameters.index(parameter)]
         extents = (
             [e for e in problem.repeated if e > 0]
             if name == self.repeated
@@ -161,65 +151,74 @@ class Kernel:
         return values
 
 
-def _sum_of_terms(terms: list[Message], values: dict[str, Whole]) -> Whole:
-    total: Whole = 0
-    for term in terms:
-        product: Whole = first(term, "coefficient", 0) or 1
-        for factor in term.get("factors", []):
-            product = product * values[factor]
-        total = total + product
-    return total
+def _text(field: str | Message) -> str:
+    """Returns a condition or expression, also of a recording, which says `{ text { text: "m" } }`."""
+    return field if isinstance(field, str) else first(first(field, "text", {}), "text", "")
+
+
+def _row_axis(mapping: Message) -> tuple[str, str] | None:
+    """Returns dimension and tile parameter of a mapping's rows."""
+    if "rows" not in mapping:
+        return None
+    dimension, tile = re.fullmatch(r"\s*ceil_div\((\w+),\s*(\w+)\)\s*", _text(first(mapping, "rows"))).groups()
+    return dimension, tile
 
 
 class _Evaluator:
-    """Values of the manifest's expressions over one problem and c configurations."""
+    """Values of the manifest's texts over one problem and c configurations. Of docs/manifest_text.md what recordings have: no
+    `when`, `and`, `or` or `not`. Their form is Python's, so that Python parses them."""
 
     def __init__(self, values: dict[str, Whole], repeated: tuple[int, ...]) -> None:
         self._values = values
         self._repeated = repeated
 
-    def value(self, expression: Message) -> Whole:
-        """Returns its value. Errors: ValueError for an unknown kind of expression."""
-        ((kind, (argument, *_)),) = expression.items()
-        if kind == "constant":
-            return argument
-        if kind in ("dimension", "parameter"):
-            return self._values[argument]
-        if kind == "ceil_div":
-            divisor = np.maximum(self._product(argument["denominator"]), 1)
-            return -(-self._product(argument["numerator"]) // divisor)
-        if kind == "product":
-            return self._product(argument["factors"])
-        if kind == "sum":
-            total: Whole = 0
-            for term in argument["terms"]:
-                total = total + self.value(term)
-            return total
-        if kind == "sum_over":
-            return self._sum_over(argument)
-        if kind == "causal_blocks":
-            return self._causal_blocks(argument)
-        raise ValueError(f"unknown expression {kind!r}")
+    def value(self, text: str) -> Whole:
+        """Returns its value. Errors: ValueError for what is not known; KeyError for a name."""
+        plain = re.sub(r"(\d+) *([KM])iB", lambda m: str(int(m[1]) << (10 if m[2] == "K" else 20)), text)
+        return self._of(ast.parse(plain.strip(), mode="eval").body)
 
-    def _product(self, factors: list[Message]) -> Whole:
-        product: Whole = 1
-        for factor in factors:
-            product = product * self.value(factor)
-        return product
+    def _of(self, node: ast.expr) -> Whole:
+        match node:
+            case ast.Constant(value=int(number)):
+                return number
+            case ast.Name(id=name):
+                return self._values[name]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._of(operand)
+            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+                return _OPERATIONS[type(operation)](self._of(left), self._of(right))
+            case ast.Compare(left=left, ops=[comparison], comparators=[right]) if type(comparison) in _COMPARISONS:
+                return _COMPARISONS[type(comparison)](self._of(left), self._of(right))
+            case ast.Call(func=ast.Name(id="ceil_div"), args=[numerator, denominator]):
+                return -(-self._of(numerator) // np.maximum(self._of(denominator), 1))
+            case ast.Call(func=ast.Name(id="sum_over"), args=[ast.Name(id=dimension), term]):
+                elements = [{**self._values, dimension: element} for element in self._repeated]
+                return sum(_Evaluator(values, self._repeated)._of(term) for values in elements)
+            case ast.Call(func=ast.Name(id="causal_blocks"), args=[_, _, _, _] as sides):
+                return _causal_blocks(*map(self._of, sides))
+        raise ValueError(f"{ast.unparse(node)!r} is nothing that recordings have")
 
-    def _sum_over(self, argument: Message) -> Whole:
-        total: Whole = 0
-        for element in self._repeated:
-            values = {**self._values, first(argument, "dimension"): element}
-            total = total + _Evaluator(values, self._repeated).value(first(argument, "term"))
-        return total
 
-    def _causal_blocks(self, argument: Message) -> Whole:
-        seq_q, seq_kv = (int(self._values[first(argument, n)]) for n in ("seq_q", "seq_kv"))
-        block_q, block_kv = (self._values[first(argument, n)] for n in ("block_q", "block_kv"))
-        totals = []
-        for q, kv in zip(*np.broadcast_arrays(block_q, block_kv)):
-            ends = np.minimum((np.arange(-(-seq_q // q)) + 1) * q, seq_q)
-            visible = np.clip(seq_kv - seq_q + ends, 1, seq_kv)
-            totals.append(np.sum(-(-visible // kv)))
-        return np.array(totals, dtype=np.int64)
+_OPERATIONS: dict[type, Callable[..., Whole]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Mod: lambda left, right: left % np.maximum(right, 1),
+}
+_COMPARISONS: dict[type, Callable[..., np.ndarray]] = {
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+}
+
+
+def _causal_blocks(seq_q: Whole, seq_kv: Whole, block_q: Whole, block_kv: Whole) -> np.ndarray:
+    totals = []
+    for q, kv in zip(*np.broadcast_arrays(block_q, block_kv)):
+        ends = np.minimum((np.arange(-(-seq_q // q)) + 1) * q, seq_q)
+        visible = np.clip(seq_kv - seq_q + ends, 1, seq_kv)
+        totals.append(np.sum(-(-visible // kv)))
+    return np.array(totals, dtype=np.int64)

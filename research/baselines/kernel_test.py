@@ -17,15 +17,12 @@ specialisations {
   name: "causal"
   defines { key: "CAUSAL" value: "1" }
   mapping {
-    tiles { product { factors { dimension: "heads" } factors { ceil_div {
-      numerator { dimension: "seq_q" } denominator { parameter: "BLOCK_Q" } } } } }
-    total_iterations { product { factors { dimension: "heads" } factors { causal_blocks {
-      seq_q: "seq_q" seq_kv: "seq_kv" block_q: "BLOCK_Q" block_kv: "BLOCK_KV" } } } }
-    longest_loop { ceil_div {
-      numerator { dimension: "seq_kv" } denominator { parameter: "BLOCK_KV" } } }
+    tiles: "heads * ceil_div(seq_q, BLOCK_Q)"
+    total_iterations: "heads * causal_blocks(seq_q, seq_kv, BLOCK_Q, BLOCK_KV)"
+    longest_loop: "ceil_div(seq_kv, BLOCK_KV)"
   }
 }
-mapping { tiles { constant: 1 } }
+mapping { tiles: "1" }
 default_configuration { key: "BLOCK_Q" value: 64 }
 default_configuration { key: "BLOCK_KV" value: 32 }
 """
@@ -36,12 +33,9 @@ dimensions { name: "group_rows" repeated: true }
 dimensions { name: "n" }
 parameters { name: "BLOCK_M" role: MACRO values: 16 }
 mapping {
-  tiles { sum_over { dimension: "group_rows" term { product {
-    factors { ceil_div {
-      numerator { dimension: "group_rows" } denominator { parameter: "BLOCK_M" } } }
-    factors { dimension: "n" } } } } }
-  iterations_per_tile { constant: 3 }
-  rows { dimension: "group_rows" tile: "BLOCK_M" }
+  tiles: "sum_over(group_rows, ceil_div(group_rows, BLOCK_M) * n)"
+  iterations_per_tile: "3"
+  rows: "ceil_div(group_rows, BLOCK_M)"
 }
 default_configuration { key: "BLOCK_M" value: 16 }
 """

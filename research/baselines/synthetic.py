@@ -18,20 +18,11 @@ parameters { name: "BLOCK_N" role: MACRO values: 64 }
 parameters { name: "BLOCK_K" role: MACRO values: 64 }
 parameters { name: "VECTOR" role: MACRO values: [1, 8] }
 parameters { name: "STAGES" role: MICRO values: [2, 4] }
-problem_predicates {
-  left { factors: "k" } op: MULTIPLE_OF right { factors: "VECTOR" }
-}
+problem_predicates: "k % VECTOR == 0"
 mapping {
-  tiles {
-    product {
-      factors { ceil_div { numerator { dimension: "m" } denominator { parameter: "BLOCK_M" } } }
-      factors { ceil_div { numerator { dimension: "n" } denominator { parameter: "BLOCK_N" } } }
-    }
-  }
-  iterations_per_tile {
-    ceil_div { numerator { dimension: "k" } denominator { parameter: "BLOCK_K" } }
-  }
-  rows { dimension: "m" tile: "BLOCK_M" }
+  tiles: "ceil_div(m, BLOCK_M) * ceil_div(n, BLOCK_N)"
+  iterations_per_tile: "ceil_div(k, BLOCK_K)"
+  rows: "ceil_div(m, BLOCK_M)"
 }
 default_configuration { key: "BLOCK_M" value: 64 }
 default_configuration { key: "BLOCK_N" value: 64 }

@@ -15,7 +15,7 @@ dimensions { name: "n" }
 parameters { name: "BLOCK" role: MACRO values: [1, 2] }
 specialisations { name: "forward" defines { key: "REVERSE" value: "0" } }
 specialisations { name: "reverse" defines { key: "REVERSE" value: "1" } }
-mapping { tiles { dimension: "n" } }
+mapping { tiles: "n" }
 default_configuration { key: "BLOCK" value: 1 }
 """
 

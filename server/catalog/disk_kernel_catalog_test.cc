@@ -242,9 +242,8 @@ TEST(DiskKernelCatalogTest, ADeviceSeesWhatIsMeantForIt) {
   // The default, BLOCK = 32, is for compute capability 9.0 and newer.
   folder.Write("kernels/copy/manifest.textproto", manifest.str() + R"(
 implementations {
-  backend: "cuda" sources: "copy.cl" entry: "copy" block_size { constant: 1 }
-  device_predicates { left { coefficient: 90 factors: "BLOCK" } op: LESS_OR_EQUAL
-                      right { coefficient: 32 factors: "compute_capability" } }
+  backend: "cuda" sources: "copy.cl" entry: "copy" block_size: "1"
+  device_predicates: "90 * BLOCK <= 32 * compute_capability"
 })");
   DiskKernelCatalog catalog({folder / "kernels"});
   catalog.Reload();

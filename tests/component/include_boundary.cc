@@ -111,6 +111,7 @@ struct Folder {
 };
 const Folder kFolderFloors[] = {
     {"model/kernel/", {}},
+    {"model/text/", {"model/kernel/"}},
     {"model/table/", {"model/kernel/"}},
     {"model/decide/", {"model/kernel/", "model/table/"}},
     {"model/testing/", {"model/"}},

@@ -9,12 +9,12 @@
 
 #include "absl/strings/string_view.h"
 #include "formats/manifest_text/declarations.h"
-#include "formats/manifest_text/lexer.h"
-#include "formats/manifest_text/names.h"
 #include "formats/manifest_text/places.h"
-#include "formats/manifest_text/text_parser.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/relation.h"
+#include "model/text/lexer.h"
+#include "model/text/names.h"
+#include "model/text/text_parser.h"
 #include "tests/fuzz/require.h"
 
 namespace wavetune {

@@ -1,4 +1,4 @@
-#include "formats/manifest_text/lexer.h"
+#include "model/text/lexer.h"
 
 #include <algorithm>
 #include <array>

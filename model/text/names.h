@@ -1,8 +1,8 @@
 // ManifestNames: what names mean in the texts of a manifest.
 //
 // Thread safety: const functions may be called at once.
-#ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_NAMES_H_
-#define WAVETUNE_FORMATS_MANIFEST_TEXT_NAMES_H_
+#ifndef WAVETUNE_MODEL_TEXT_NAMES_H_
+#define WAVETUNE_MODEL_TEXT_NAMES_H_
 
 #include <string>
 #include <vector>
@@ -45,4 +45,4 @@ class ManifestNames {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_FORMATS_MANIFEST_TEXT_NAMES_H_
+#endif  // WAVETUNE_MODEL_TEXT_NAMES_H_

@@ -10,8 +10,8 @@
 // there, what belongs there, and the nearest name.
 //
 // Thread safety: used by one thread.
-#ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_TEXT_PARSER_H_
-#define WAVETUNE_FORMATS_MANIFEST_TEXT_TEXT_PARSER_H_
+#ifndef WAVETUNE_MODEL_TEXT_TEXT_PARSER_H_
+#define WAVETUNE_MODEL_TEXT_TEXT_PARSER_H_
 
 #include <cstddef>
 #include <optional>
@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "formats/manifest_text/lexer.h"
-#include "formats/manifest_text/names.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/mapping.h"
+#include "model/text/lexer.h"
+#include "model/text/names.h"
 
 namespace wavetune {
 
@@ -85,4 +85,4 @@ class TextParser {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_FORMATS_MANIFEST_TEXT_TEXT_PARSER_H_
+#endif  // WAVETUNE_MODEL_TEXT_TEXT_PARSER_H_

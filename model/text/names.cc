@@ -1,4 +1,4 @@
-#include "formats/manifest_text/names.h"
+#include "model/text/names.h"
 
 #include <algorithm>
 #include <utility>

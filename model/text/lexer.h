@@ -1,8 +1,8 @@
 // Lexer: the words of a text in a manifest (docs/manifest_text.md).
 //
 // Thread safety: used by one thread.
-#ifndef WAVETUNE_FORMATS_MANIFEST_TEXT_LEXER_H_
-#define WAVETUNE_FORMATS_MANIFEST_TEXT_LEXER_H_
+#ifndef WAVETUNE_MODEL_TEXT_LEXER_H_
+#define WAVETUNE_MODEL_TEXT_LEXER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -72,4 +72,4 @@ class Lexer {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_FORMATS_MANIFEST_TEXT_LEXER_H_
+#endif  // WAVETUNE_MODEL_TEXT_LEXER_H_

@@ -1,4 +1,4 @@
-#include "formats/manifest_text/text_parser.h"
+#include "model/text/text_parser.h"
 
 #include <algorithm>
 #include <array>
