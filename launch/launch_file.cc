@@ -1,5 +1,6 @@
 #include "launch/launch_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -7,9 +8,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "launch/launch_expression.h"
 #include "launch/launch_json_reader.h"
 #include "model/kernel/argument.h"
+#include "model/kernel/condition.h"
+#include "model/kernel/condition_text.h"
+#include "model/kernel/fold.h"
+#include "model/kernel/kernel_spec.h"
+#include "model/text/text_parser.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune {
@@ -20,9 +25,26 @@ using Dimensions = std::vector<Dimension>;
 
 constexpr char kFormat[] = "wavetune.launch";
 
-// An expression's own limit (launch_expression.cc) and what is around it. The
-// JSON library parses any depth, but its dump() exhausts the stack.
-constexpr int kMaxNesting = 64;
+// Lists of lists of lists are the most that the format has. The JSON library
+// parses any depth, but copies what an object has so far, by recursion.
+constexpr int kMaxNesting = 16;
+
+// A number, or text. `names` has the kernel's dimensions and nothing else.
+Json ExpressionToJson(const Expression& expression, const KernelSpec& names) {
+  if (IsConstant(expression)) {
+    return Evaluate(expression, ProblemView(), Configuration());
+  }
+  return ExpressionText(names, expression);
+}
+
+Json ExpressionsToJson(const std::vector<Expression>& expressions,
+                       const KernelSpec& names) {
+  Json json = Json::array();
+  for (const Expression& expression : expressions) {
+    json.push_back(ExpressionToJson(expression, names));
+  }
+  return json;
+}
 
 Json DimensionsToJson(const Dimensions& dimensions) {
   Json json = Json::array();
@@ -36,53 +58,42 @@ Json DimensionsToJson(const Dimensions& dimensions) {
 }
 
 Json TensorMapToJson(const TensorMapDescriptor& map, const Argument& argument,
-                     const Dimensions& dimensions) {
+                     const KernelSpec& names) {
   Json json = {{"kind", "tensor_map"}, {"buffer", argument.name}};
   json["enabled"] = map.enabled;
-  json["type"] = ElementTypeName(argument.type);
-  json["extents"] = Json::array();
-  for (const Expression& extent : map.extents) {
-    json["extents"].push_back(ExpressionToJson(extent, dimensions));
-  }
+  json["type"] = WordOf(kElementTypes, argument.type);
+  json["extents"] = ExpressionsToJson(map.extents, names);
   json["box"] = map.box;
   json["element_strides"] = {1, 1};
-  json["swizzle_bytes"] = SwizzleBytes(map.swizzle);
+  json["swizzle_bytes"] = WordOf(kSwizzleBytes, map.swizzle);
   json["l2_promotion_bytes"] = map.l2_promotion_bytes;
   return json;
 }
 
-Json ArgumentToJson(const Argument& argument, const Dimensions& dimensions) {
+Json ArgumentToJson(const Argument& argument, const KernelSpec& names) {
   const bool scalar = argument.role == ArgumentRole::kScalar;
   Json json = {{"kind", scalar ? "scalar" : "buffer"}, {"name", argument.name}};
-  json["type"] = ElementTypeName(argument.type);
+  json["type"] = WordOf(kElementTypes, argument.type);
   if (scalar) {
     json["value"] = argument.number.has_value()
                         ? Json(*argument.number)
-                        : ExpressionToJson(argument.size, dimensions);
+                        : ExpressionToJson(argument.size, names);
     return json;
   }
-  json["access"] = AccessName(argument.role);
+  json["access"] = WordOf(kAccesses, argument.role);
   if (argument.role == ArgumentRole::kWorkspace) {
-    json["zeroed"] = ZeroedName(argument.zeroed);
+    json["zeroed"] = WordOf(kZeroed, argument.zeroed);
   }
-  json["elements"] = ExpressionToJson(argument.size, dimensions);
+  json["elements"] = ExpressionToJson(argument.size, names);
   json["alignment"] = kBufferAlignment;
-  return json;
-}
-
-// [x, y, z].
-Json BlocksToJson(const std::vector<Expression>& blocks,
-                  const Dimensions& dimensions) {
-  Json json = Json::array();
-  for (const Expression& side : blocks) {
-    json.push_back(ExpressionToJson(side, dimensions));
-  }
-  while (json.size() < 3) json.push_back(1);
   return json;
 }
 
 Json CandidateToJson(const LaunchFile& file, const LaunchCandidate& candidate) {
   const LaunchDescriptor& launch = candidate.launch;
+  const KernelSpec names{.dimensions = file.dimensions};
+  Json grid = ExpressionsToJson(launch.blocks, names);
+  while (grid.size() < 3) grid.push_back(1);
   Json values = Json::object();
   for (size_t i = 0; i < file.parameters.size(); ++i) {
     values[file.parameters[i]] = candidate.configuration[static_cast<int>(i)];
@@ -90,33 +101,32 @@ Json CandidateToJson(const LaunchFile& file, const LaunchCandidate& candidate) {
   Json parameters = Json::array();
   for (const TensorMapDescriptor& map : launch.tensor_maps) {
     parameters.push_back(TensorMapToJson(
-        map, launch.arguments[static_cast<size_t>(map.argument)],
-        file.dimensions));
+        map, launch.arguments[static_cast<size_t>(map.argument)], names));
   }
   for (const Argument& argument : launch.arguments) {
-    parameters.push_back(ArgumentToJson(argument, file.dimensions));
+    parameters.push_back(ArgumentToJson(argument, names));
   }
   Json legal_if = Json::array();
   for (const Relation& predicate : launch.problem_predicates) {
-    legal_if.push_back(RelationToJson(predicate, file.dimensions));
+    legal_if.push_back(FormatRelation(predicate, file.dimensions));
   }
-  return Json{{"specialisation", candidate.specialisation},
-              {"configuration", std::move(values)},
-              {"portfolio_index", candidate.portfolio_index},
-              {"default", candidate.is_default},
-              {"cubin", candidate.cubin},
-              {"sha256", candidate.sha256},
-              {"size_bytes", candidate.size_bytes},
-              {"entry", launch.entry},
-              {"block",
-               {launch.block_size.x, launch.block_size.y, launch.block_size.z}},
-              {"cluster", {launch.cluster_size, 1, 1}},
-              {"dynamic_shared_bytes",
-               ExpressionToJson(launch.shared_bytes, file.dimensions)},
-              {"grid", BlocksToJson(launch.blocks, file.dimensions)},
-              {"persistent", launch.persistent},
-              {"legal_if", std::move(legal_if)},
-              {"parameters", std::move(parameters)}};
+  return Json{
+      {"specialisation", candidate.specialisation},
+      {"configuration", std::move(values)},
+      {"portfolio_index", candidate.portfolio_index},
+      {"default", candidate.is_default},
+      {"cubin", candidate.cubin},
+      {"sha256", candidate.sha256},
+      {"size_bytes", candidate.size_bytes},
+      {"entry", launch.entry},
+      {"block",
+       {launch.block_size.x, launch.block_size.y, launch.block_size.z}},
+      {"cluster", {launch.cluster_size, 1, 1}},
+      {"dynamic_shared_bytes", ExpressionToJson(launch.shared_bytes, names)},
+      {"grid", std::move(grid)},
+      {"persistent", launch.persistent},
+      {"legal_if", std::move(legal_if)},
+      {"parameters", std::move(parameters)}};
 }
 
 void ReadDimensions(JsonReader& reader, const Json& json,
@@ -148,6 +158,69 @@ const Json& FirstOfThree(JsonReader& reader, const Json& json,
   return sound ? list[0] : reader.nothing();
 }
 
+// The text as a fault shows it.
+std::string Shown(const std::string& text) {
+  constexpr size_t kMost = 100;
+  return absl::StrCat("\"", text.substr(0, kMost),
+                      text.size() > kMost ? "..." : "", "\"");
+}
+
+// Parses the whole text with `parse`, a member of TextParser.
+template <typename Result>
+Result ReadText(JsonReader& reader, const std::string& text, const char* name,
+                const Dimensions& dimensions, Result (TextParser::*parse)()) {
+  ManifestNames names;
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    names.Add(dimensions[i].name, Expression::OfDimension(static_cast<int>(i)));
+  }
+  Lexer lexer(text);
+  TextParser parser(lexer, names, ManifestNames::Scope::kDimensions);
+  Result result = (parser.*parse)();
+  if (lexer.ok()) return result;
+  reader.Check(false, name,
+               absl::StrCat(Shown(text), ", column ", lexer.fault()->at + 1,
+                            ": ", lexer.fault()->what));
+  return Result();
+}
+
+bool SumsOverLists(const Expression& expression, const Dimensions& dimensions) {
+  return (expression.kind != Expression::Kind::kSumOver ||
+          dimensions[static_cast<size_t>(expression.value)].repeated) &&
+         std::all_of(expression.children.begin(), expression.children.end(),
+                     [&](const Expression& child) {
+                       return SumsOverLists(child, dimensions);
+                     });
+}
+
+Expression ReadExpression(JsonReader& reader, const Json& json,
+                          const char* name, const Dimensions& dimensions) {
+  if (!json.is_string()) {
+    return Expression::Constant(
+        reader.NumberIn(json, name, 0, kExpressionLimit));
+  }
+  const std::string text = json.get<std::string>();
+  Expression expression =
+      ReadText(reader, text, name, dimensions, &TextParser::ParseExpression);
+  reader.Check(SumsOverLists(expression, dimensions), name,
+               absl::StrCat(Shown(text), " sums over no list of extents"));
+  return expression;
+}
+
+void ReadRelations(JsonReader& reader, const Json& json, const char* name,
+                   const Dimensions& dimensions, std::vector<Relation>& out) {
+  for (const Json& entry : reader.List(json, name)) {
+    const std::string text = reader.TextOf(entry, name);
+    const Condition condition =
+        ReadText(reader, text, name, dimensions, &TextParser::ParseRelation);
+    const auto folded = FoldCondition(condition, Configuration());
+    reader.Check(
+        folded.has_value(), name,
+        absl::StrCat(Shown(text), " compares more than sums of products"));
+    if (!folded.has_value()) continue;
+    out.insert(out.end(), folded->begin(), folded->end());
+  }
+}
+
 void ReadScalar(JsonReader& reader, const Json& json,
                 const Dimensions& dimensions, Argument& argument) {
   argument.role = ArgumentRole::kScalar;
@@ -160,7 +233,7 @@ void ReadScalar(JsonReader& reader, const Json& json,
         std::abs(*argument.number) <= std::numeric_limits<float>::max(),
         "value", "is more than a float32 holds");
   } else {
-    argument.size = reader.Take("value", ExpressionFromJson(value, dimensions));
+    argument.size = ReadExpression(reader, value, "value", dimensions);
   }
 }
 
@@ -168,17 +241,17 @@ Argument ReadArgument(JsonReader& reader, const Json& json,
                       const Dimensions& dimensions) {
   Argument argument;
   argument.name = reader.Text(json, "name");
-  argument.type = reader.Type(json, "type");
+  argument.type = reader.OneOf(json, "type", kElementTypes);
   if (reader.Text(json, "kind") == "scalar") {
     ReadScalar(reader, json, dimensions, argument);
     return argument;
   }
-  argument.role = reader.Access(json, "access");
+  argument.role = reader.OneOf(json, "access", kAccesses);
   if (argument.role == ArgumentRole::kWorkspace) {
-    argument.zeroed = reader.ZeroedWhen(json, "zeroed");
+    argument.zeroed = reader.OneOf(json, "zeroed", kZeroed);
   }
-  argument.size = reader.Take(
-      "elements", ExpressionFromJson(reader.Get(json, "elements"), dimensions));
+  argument.size = ReadExpression(reader, reader.Get(json, "elements"),
+                                 "elements", dimensions);
   return argument;
 }
 
@@ -187,7 +260,7 @@ TensorMapDescriptor ReadTensorMap(JsonReader& reader, const Json& json,
   TensorMapDescriptor map;
   for (const Json& extent : reader.List(json, "extents")) {
     map.extents.push_back(
-        reader.Take("extents", ExpressionFromJson(extent, dimensions)));
+        ReadExpression(reader, extent, "extents", dimensions));
   }
   const Json& box = reader.List(json, "box");
   reader.Check(map.extents.size() == 2 && box.size() == 2, "tensor_map",
@@ -198,7 +271,7 @@ TensorMapDescriptor ReadTensorMap(JsonReader& reader, const Json& json,
     map.box[i] =
         reader.NumberIn(box[i], "box", 1, std::numeric_limits<int32_t>::max());
   }
-  map.swizzle = reader.Swizzle(json, "swizzle_bytes");
+  map.swizzle = reader.OneOf(json, "swizzle_bytes", kSwizzleBytes);
   map.l2_promotion_bytes = static_cast<int32_t>(reader.NumberIn(
       reader.Get(json, "l2_promotion_bytes"), "l2_promotion_bytes", 0, 256));
   map.enabled = reader.Flag(json, "enabled");
@@ -252,20 +325,17 @@ LaunchDescriptor ReadLaunch(JsonReader& reader, const Json& json,
   launch.cluster_size = reader.NumberIn(FirstOfThree(reader, json, "cluster"),
                                         "cluster", 1, kMost);
   for (const Json& side : Three(reader, json, "grid")) {
-    launch.blocks.push_back(
-        reader.Take("grid", ExpressionFromJson(side, dimensions)));
+    launch.blocks.push_back(ReadExpression(reader, side, "grid", dimensions));
   }
-  launch.shared_bytes = reader.Take(
-      "dynamic_shared_bytes",
-      ExpressionFromJson(reader.Get(json, "dynamic_shared_bytes"), dimensions));
+  launch.shared_bytes =
+      ReadExpression(reader, reader.Get(json, "dynamic_shared_bytes"),
+                     "dynamic_shared_bytes", dimensions);
   launch.persistent = reader.Flag(json, "persistent");
   reader.Check(
       (launch.cluster_size == 1 && !launch.persistent) || IsLine(launch.blocks),
       "grid", "is no [x, 1, 1], as clusters and persistent launches need");
-  for (const Json& relation : reader.List(json, "legal_if")) {
-    launch.problem_predicates.push_back(
-        reader.Take("legal_if", RelationFromJson(relation, dimensions)));
-  }
+  ReadRelations(reader, json, "legal_if", dimensions,
+                launch.problem_predicates);
   ReadParameters(reader, json, dimensions, launch);
   return launch;
 }

@@ -5,7 +5,8 @@
 //   ASSIGN_OR_RETURN(LaunchFile same, ParseLaunchFile(text));
 //
 // Why JSON of our own and not a protobuf message: launchers are written in any
-// language, often without protobuf. docs/export.md documents every field.
+// language, often without protobuf. Expressions are the manifest's text.
+// docs/export.md documents every field.
 //
 // Thread safety: pure functions.
 #ifndef WAVETUNE_LAUNCH_LAUNCH_FILE_H_
@@ -24,7 +25,7 @@
 namespace wavetune {
 
 // The version that FormatLaunchFile writes. Readers refuse others.
-inline constexpr int kLaunchFileVersion = 1;
+inline constexpr int kLaunchFileVersion = 2;
 
 // Its name in an export's folder.
 inline constexpr char kLaunchFileName[] = "launch.json";

@@ -1,11 +1,13 @@
 #include "launch/launch_file.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "launch/launch_expression.h"
 #include "nlohmann/json.hpp"
 
 namespace wavetune {
@@ -98,17 +100,16 @@ TEST(LaunchFileTest, IsPlainJson) {
   EXPECT_EQ(candidate["configuration"], Json::parse(R"({"BLOCK": 64,
       "STAGES": 3})"));
   EXPECT_EQ(candidate["grid"],
-            Json::parse(R"([["*", ["ceil_div", "m", 64], 2], 1, 1])"));
+            Json::parse(R"j(["ceil_div(m, 64) * 2", 1, 1])j"));
   EXPECT_EQ(candidate["block"], Json::parse("[384, 1, 1]"));
-  EXPECT_EQ(candidate["legal_if"],
-            Json::parse(R"([["multiple_of", [[1, "k"]], [[8]]]])"));
+  EXPECT_EQ(candidate["legal_if"], Json::parse(R"(["k % 8 == 0"])"));
   EXPECT_EQ(candidate["parameters"][0], Json::parse(R"({"kind": "tensor_map",
       "buffer": "a", "enabled": true, "type": "bfloat16",
       "extents": ["k", "m"], "box": [64, 128], "element_strides": [1, 1],
       "swizzle_bytes": 128, "l2_promotion_bytes": 256})"));
   EXPECT_EQ(candidate["parameters"][1], Json::parse(R"({"kind": "buffer",
       "name": "a", "type": "bfloat16", "access": "input",
-      "elements": ["*", "m", "k"], "alignment": 16})"));
+      "elements": "m * k", "alignment": 16})"));
   EXPECT_EQ(candidate["parameters"][3], Json::parse(R"({"kind": "scalar",
       "name": "m", "type": "int32", "value": "m"})"));
 }
@@ -177,10 +178,9 @@ TEST(LaunchFileTest, NamesWhatIsWrongWithSidesNumbersAndWorkspaces) {
               HasSubstr("grid: is no [x, 1, 1], as clusters and persistent "
                         "launches need"));
   EXPECT_THAT(fault(R"("access":"inout")", R"("access":"both")"),
-              HasSubstr("access: is none of input, output, inout and "
-                        "workspace"));
+              HasSubstr("access: is none of input, output, inout, workspace"));
   EXPECT_THAT(fault(R"("zeroed":"once")", R"("zeroed":"twice")"),
-              HasSubstr("zeroed: is none of every_launch, once and never"));
+              HasSubstr("zeroed: is none of every_launch, once, never"));
   EXPECT_THAT(
       fault(R"("type":"float32","value":0.1)", R"("type":"int32","value":0.1)"),
       HasSubstr("value: is no whole number"));
@@ -188,11 +188,14 @@ TEST(LaunchFileTest, NamesWhatIsWrongWithSidesNumbersAndWorkspaces) {
               HasSubstr("value: is more than a float32 holds"));
 }
 
-TEST(LaunchFileTest, RefusesAFutureVersionAndSaysWhatToDo) {
-  const auto parsed = ParseLaunchFile(absl::StrReplaceAll(
-      FormatLaunchFile(File()), {{"\"version\": 1", "\"version\": 2"}}));
-  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("again"));
+// Version 1 said expressions as lists.
+TEST(LaunchFileTest, RefusesOtherVersionsAndSaysWhatToDo) {
+  for (const char* version : {"\"version\": 1", "\"version\": 3"}) {
+    const auto parsed = ParseLaunchFile(absl::StrReplaceAll(
+        FormatLaunchFile(File()), {{"\"version\": 2", version}}));
+    EXPECT_EQ(parsed.status().code(), absl::StatusCode::kUnimplemented);
+    EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("again"));
+  }
 }
 
 TEST(LaunchFileTest, NamesTheFieldThatIsWrong) {
@@ -205,14 +208,22 @@ TEST(LaunchFileTest, NamesTheFieldThatIsWrong) {
               HasSubstr("cubin: is no file of the same folder"));
   EXPECT_THAT(FaultOf("\"buffer\": \"a\"", "\"buffer\": \"m\""),
               HasSubstr("'m' is no buffer"));
-  EXPECT_THAT(FaultOf("\"bfloat16\"", "\"float8\""), HasSubstr("'float8'"));
-  EXPECT_THAT(FaultOf("\"ceil_div\"", "\"cube_root\""),
-              HasSubstr("unknown operation"));
+  EXPECT_THAT(FaultOf("\"bfloat16\"", "\"float8\""),
+              HasSubstr("type: is none of float32, int32, int64, bfloat16"));
+  EXPECT_THAT(
+      FaultOf("ceil_div", "cube_root"),
+      HasSubstr("launch.json: grid: \"cube_root(m, 64) * 2\", column 1: "
+                "there is no function 'cube_root'"));
   EXPECT_THAT(FaultOf("\"value\": \"m\"", "\"value\": \"x\""),
-              HasSubstr("no dimension"));
+              HasSubstr("value: \"x\", column 1: nothing is declared as 'x'; "
+                        "known are: m, k"));
   EXPECT_THAT(FaultOf("\"swizzle_bytes\": 128", "\"swizzle_bytes\": 100"),
-              HasSubstr("swizzle_bytes"));
-  EXPECT_THAT(FaultOf("\"multiple_of\"", "\"divides\""), HasSubstr("legal_if"));
+              HasSubstr("swizzle_bytes: is none of 0, 32, 64, 128"));
+  EXPECT_THAT(FaultOf("k % 8 == 0", "k % 8 = 0"),
+              HasSubstr("legal_if: \"k % 8 = 0\", column 7: '=' is not of this "
+                        "language; write =="));
+  EXPECT_THAT(FaultOf("k % 8 == 0", "k == 1 or m == 1"),
+              HasSubstr("legal_if: \"k == 1 or m == 1\" compares more than"));
   EXPECT_THAT(FaultOf("\"STAGES\": 3", "\"STEPS\": 3"), HasSubstr("STAGES"));
 }
 
@@ -232,44 +243,59 @@ TEST(LaunchFileTest, RefusesWhatIsNestedTooDeeply) {
               HasSubstr("nested"));
   EXPECT_THAT(FaultOf("\"kernel\": \"gemm\"", "\"kernel\": " + deep),
               HasSubstr("nested"));
+  EXPECT_THAT(FaultOf("\"value\": \"m\"",
+                      "\"value\": \"" + std::string(1'000'000, '(') + "\""),
+              HasSubstr("nested deeper than"));
 }
 
-TEST(LaunchExpressionTest, ReadsEveryOperation) {
-  const std::vector<Dimension> dimensions = {
-      {.name = "m"}, {.name = "rows", .repeated = true}};
-  const std::vector<int64_t> rows = {100, 1, 65};
-  const struct {
-    const char* text;
-    int64_t value;
-  } cases[] = {
-      {"7", 7},
-      {"\"m\"", 10},
-      {R"(["+", "m", 3, 0])", 13},
-      {R"(["*", "m", 3])", 30},
-      {R"(["ceil_div", "m", 3])", 4},
-      {R"(["sum_over", "rows", ["ceil_div", "rows", 64]])", 5},
-      {R"(["causal_blocks", "m", "m", 5, 5])", 3},
-  };
-  for (const auto& [text, value] : cases) {
-    const auto read = ExpressionFromJson(Json::parse(text), dimensions);
-    ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(Evaluate(*read, {{10, 0}, rows}, Configuration()), value) << text;
-    EXPECT_EQ(ExpressionToJson(*read, dimensions), Json::parse(text));
+// The file with a dimension that is a list, and these elements of the output.
+LaunchFile FileOf(Expression elements) {
+  LaunchFile file = File();
+  file.dimensions.push_back({.name = "rows", .repeated = true});
+  file.candidates[0].launch.arguments[1].size = std::move(elements);
+  return file;
+}
+
+TEST(LaunchFileTest, EveryOperationIsReadBack) {
+  using Kind = Expression::Kind;
+  const Expression rows = Expression::OfDimension(2);
+  const Expression two = Expression::Constant(2);
+  const std::vector<int64_t> extents = {10, 7, 0};
+  const std::vector<int64_t> elements = {100, 1, 65};
+  for (const Expression& expression :
+       {Expression::Constant(0), kM, Expression::Sum({kM, kK, two}),
+        Expression::Product({kM, Expression::Sum({kK, two}), two}),
+        Expression::CeilDiv({kM, kK}, {Expression::Constant(6)}),
+        Expression::SumOver(
+            2, Expression::CeilDiv({rows}, {Expression::Constant(64)})),
+        Expression::Of(Kind::kCausalBlocks, {kM, kK, two, two}),
+        Expression::Sum({kM, Expression::Of(Kind::kNegative, {kK})}),
+        Expression::Of(Kind::kExactDiv, {kM, two}),
+        Expression::Of(Kind::kFloorDiv, {kM, Expression::Constant(3)}),
+        Expression::Of(Kind::kRemainder, {kM, Expression::Constant(3)}),
+        Expression::Of(Kind::kMin, {kM, kK, two}),
+        Expression::Of(Kind::kMax, {kM, kK, two})}) {
+    const std::string text = FormatLaunchFile(FileOf(expression));
+    const auto parsed = ParseLaunchFile(text);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(FormatLaunchFile(*parsed), text);
+    const ProblemView problem(extents, elements);
+    EXPECT_EQ(Evaluate(parsed->candidates[0].launch.arguments[1].size, problem,
+                       Configuration()),
+              Evaluate(expression, problem, Configuration()))
+        << text;
   }
 }
 
-TEST(LaunchExpressionTest, RefusesWhatCannotBeEvaluated) {
-  const std::vector<Dimension> dimensions = {{.name = "m"}};
-  std::string deep = "1" + std::string(100, ']');
-  for (int i = 0; i < 100; ++i) deep.insert(0, "[\"+\",");
-  for (const std::string& text :
-       {std::string("-1"), std::string("1.5"), std::string("[]"),
-        std::string("18446744073709551615"), std::string("[\"*\"]"),
-        std::string("[\"ceil_div\", 1]"), std::string("[\"causal_blocks\", 1]"),
-        std::string("[\"sum_over\", \"m\", 1]"), std::string("null"), deep}) {
-    EXPECT_EQ(ExpressionFromJson(Json::parse(text), dimensions).status().code(),
-              absl::StatusCode::kInvalidArgument)
-        << text;
+TEST(LaunchFileTest, RefusesExpressionsThatCannotBeEvaluated) {
+  for (const char* elements :
+       {"-1", "1.5", "[]", "18446744073709551615", "null", "\"\"",
+        "\"ceil_div(m)\"", "\"causal_blocks(m, 1)\"", "\"m / 0\"",
+        "\"sum_over(m, 1)\"", "[\"*\", \"m\", 2]"}) {
+    EXPECT_THAT(FaultOf("\"elements\": \"m * k\"",
+                        absl::StrCat("\"elements\": ", elements)),
+                HasSubstr("launch.json: elements: "))
+        << elements;
   }
 }
 
