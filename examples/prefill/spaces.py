@@ -6,12 +6,13 @@ written in (docs/manifest_text.md), not all that may be written. Pure.
 
 from __future__ import annotations
 
-import itertools
 import re
 from pathlib import Path
 from typing import Any, Mapping
 
 Configuration = dict[str, int]
+
+FUNCTIONS = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b), "floor_div": lambda a, b: a // b}
 
 # Constants of the specialisations, as the manifests declare them.
 CONSTANTS: dict[str, dict[str, int]] = {
@@ -40,11 +41,16 @@ def configurations(
         raise ValueError(f"{folder}/manifest.textproto has no parameters that are understood")
     conditions = [_python_of(condition) for condition in _texts(text, "require")]
     constants = {**{name: value for name, value in problem.items() if isinstance(value, int)}, **CONSTANTS[specialisation]}
-    found = []
-    for values in itertools.product(*axes.values()):
-        own = dict(zip(axes, values))
-        if all(_holds(condition, {**constants, **own}) for condition in conditions):
-            found.append(own)
+    found: list[Configuration] = [{}]
+    known = {*FUNCTIONS, *constants}
+    for name, values in axes.items():
+        found = [{**own, name: value} for own in found for value in values]
+        known.add(name)
+        # As soon as all that it names is there: most of the product is never made.
+        whole = [condition for condition in conditions if known.issuperset(condition.co_names)]
+        conditions = [condition for condition in conditions if condition not in whole]
+        found = [own for own in found if all(_holds(condition, {**constants, **own}) for condition in whole)]
+    found = [own for own in found if all(_holds(condition, {**constants, **own}) for condition in conditions)]
     step = -(-len(found) // most) if most else 1
     return found[::step]
 
@@ -90,8 +96,7 @@ def _python_of(condition: str) -> Any:
 
 
 def _holds(condition: Any, names: Mapping[str, int]) -> bool:
-    functions = {"min": min, "max": max, "ceil_div": lambda a, b: -(-a // b), "floor_div": lambda a, b: a // b}
     try:
-        return bool(eval(condition, {"__builtins__": {}, **functions}, dict(names)))  # Our own manifest's text.
+        return bool(eval(condition, {"__builtins__": {}, **FUNCTIONS}, dict(names)))  # Our own manifest's text.
     except NameError:
         return True  # Of a dimension that is not given, or repeated.
