@@ -98,9 +98,14 @@ std::vector<WeightedProblem> DeclaredProblems(
 }
 
 KernelSpec WithDeclared(const KernelSpec& spec,
-                        const std::vector<WeightedProblem>& declared) {
+                        const std::vector<WeightedProblem>& declared,
+                        absl::string_view device) {
   KernelSpec result = spec;
-  const std::vector<WeightedProblem> usable = Usable(spec, declared);
+  std::vector<WeightedProblem> usable = Usable(spec, declared);
+  for (WeightedProblem& weighted : usable) {
+    std::erase_if(weighted.rivals,
+                  [&](const Rival& rival) { return rival.device != device; });
+  }
   const auto add = [&](KernelSpec& to) {
     to.representative_problems.insert(to.representative_problems.end(),
                                       usable.begin(), usable.end());

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/weighted_problem.h"
 
@@ -37,9 +38,11 @@ std::vector<WeightedProblem> DeclaredProblems(
 // specialisations have it, too. Of each specialisation they weigh together as
 // much as the author's: these may be a few grids or a hundred single problems.
 // A specialisation for which the author names none needs kFewestWithoutNamed of
-// them. Cannot fail.
+// them. Of what engines' files have they keep that for `device` (its label).
+// Cannot fail.
 KernelSpec WithDeclared(const KernelSpec& spec,
-                        const std::vector<WeightedProblem>& declared);
+                        const std::vector<WeightedProblem>& declared,
+                        absl::string_view device);
 
 }  // namespace wavetune
 

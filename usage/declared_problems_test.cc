@@ -66,7 +66,7 @@ TEST(DeclaredProblemsTest, OnlyWhatCanBeMeasuredJoinsTheAuthors) {
   spec.own["x"] = std::make_shared<const KernelSpec>(spec);
   const size_t before = spec.representative_problems.size();
   const KernelSpec with = WithDeclared(
-      spec, {Declared(3, 1), Declared(0, 1), Declared(5, 1, "nobody")});
+      spec, {Declared(3, 1), Declared(0, 1), Declared(5, 1, "nobody")}, "GPU");
   ASSERT_EQ(with.representative_problems.size(), before + 1);
   EXPECT_EQ(with.representative_problems.back().problem,
             Declared(3, 1).problem);
@@ -81,18 +81,32 @@ TEST(DeclaredProblemsTest, TogetherTheyWeighAsMuchAsTheAuthors) {
   spec.specialisations = {{.name = "a"}, {.name = "b"}};
   spec.representative_problems = {Declared(1, 40, "a"), Declared(2, 2)};
   const KernelSpec with = WithDeclared(
-      spec, {Declared(3, 1, "a"), Declared(5, 2, "a"), Declared(3, 1, "b")});
+      spec, {Declared(3, 1, "a"), Declared(5, 2, "a"), Declared(3, 1, "b")},
+      "GPU");
   EXPECT_THAT(with.representative_problems,
               ::testing::ElementsAre(Declared(1, 40, "a"), Declared(2, 2),
                                      Declared(3, 14, "a"), Declared(5, 28, "a"),
                                      Declared(3, 2, "b")));
 }
 
+TEST(DeclaredProblemsTest, OfEnginesFilesThoseForTheDeviceJoin) {
+  WeightedProblem declared = Declared(3, 1);
+  const Rival own{"vllm's file", {1}, "GPU"};
+  declared.rivals = {{"vllm's file", {2}, "another"}, own};
+  const std::vector<std::vector<WeightedProblem>> layers = {{declared}};
+  const KernelSpec spec = testing::GemmSpec();
+  const KernelSpec with =
+      WithDeclared(spec, DeclaredProblems(spec, layers), "GPU");
+  EXPECT_THAT(with.representative_problems.back().rivals,
+              ::testing::ElementsAre(own));
+}
+
 TEST(DeclaredProblemsTest, FewSayTooLittleWhereTheAuthorNamesNone) {
   KernelSpec spec = testing::GemmSpec();
   spec.representative_problems.clear();
   const auto joined = [&](int count) {
-    return WithDeclared(spec, Layer(count)).representative_problems.size();
+    return WithDeclared(spec, Layer(count), "GPU")
+        .representative_problems.size();
   };
   EXPECT_EQ(joined(7), 0u);
   EXPECT_EQ(joined(8), 8u);

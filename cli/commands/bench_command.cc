@@ -305,19 +305,7 @@ void AddBenchCommand(CommandRegistry& registry) {
       "Measure the vendor libraries that the kernel's manifest "
       "names at the same shapes, in turns with the table's choice, "
       "the default and, with --exhaustive, the leaders");
-  command
-      ->add_option(
-          "--engine-configs", options->engine_configs.folders,
-          "For kernels that engines launch: a folder of the files that an "
-          "engine ships, to measure what they have for the layers; may be "
-          "repeated. Those of engines that are installed beside the Python "
-          "package unless given")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--python", options->engine_configs.python,
-                   "Python interpreter with the package wavetune, which reads "
-                   "these files")
-      ->envname("WAVETUNE_PYTHON");
+  AddEngineConfigOptions(command, &options->engine_configs);
   CLI::Option* record = command->add_option(
       "--record", options->record,
       "Write a trace to this folder: every candidate at the shapes (as with "

@@ -220,20 +220,20 @@ class EngineConfigsTest : public BenchCommandFixture {
 
 TEST_F(EngineConfigsTest, WhatEnginesShipIsMeasuredUnderItsName) {
   Bench(R"(cat << END
-[{"engine": "vllm", "launches": [
-   {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
-    "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}, null]},
- {"engine": "sglang", "launches": [null,
-   {"BLOCK_SIZE_M": 7, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
-    "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}]}]
+{"NVIDIA H200": {
+   "vllm E=4,N=768 M=3":
+     {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
+      "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3, "USE_TMA": 0},
+   "sglang E=4,N=768,down M=1":
+     {"BLOCK_SIZE_M": 7, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 128,
+      "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 3}}}
 END)",
         {"--engine-configs", "/here"});
   std::ifstream asked(folder_.path() + "/asked");
   const Json request = Json::parse(asked);
   EXPECT_EQ(request["engines"], Json::array({"vllm", "sglang"}));
   EXPECT_EQ(request["folders"], Json::array({"/here"}));
-  EXPECT_EQ(request["parameters"].size(), 6u);
-  EXPECT_EQ(request["device_name"], "NVIDIA H200");
+  EXPECT_EQ(request["devices"], Json::array({"NVIDIA H200"}));
   // Experts, width, whether it is the second product, tokens.
   EXPECT_EQ(request["launches"],
             Json::parse("[[4, 768, false, 3], [4, 768, true, 1]]"));
@@ -243,12 +243,12 @@ END)",
   EXPECT_EQ(measured.rivals(0).name(), "vllm's file");
   EXPECT_THAT(measured.rivals(0).configuration().values(),
               ::testing::ElementsAre(16, 64, 128, 1, 4, 3));
-  EXPECT_THAT(err_.str(), HasSubstr("at 1 problems the file of sglang has "
-                                    "what is not in the kernel's space"));
+  EXPECT_THAT(err_.str(), HasSubstr("at 1 problems an engine's file has what "
+                                    "the kernel cannot launch"));
 }
 
 TEST_F(EngineConfigsTest, AnInterpreterThatCannotReadThemIsSaid) {
-  for (const char* script : {"exit 1", "echo no list", "echo '{}'"}) {
+  for (const char* script : {"exit 1", "echo no JSON", "echo '[]'"}) {
     Bench(script);
     EXPECT_EQ(daemon_->measure_request.problems_size(), 2) << script;
     EXPECT_THAT(err_.str(), HasSubstr("the files that engines ship are not "

@@ -4,64 +4,38 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
-#include <optional>
+#include <set>
+#include <utility>
 #include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/daemon.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/scratch_folder.h"
+#include "formats/config_text.h"
 #include "formats/types.h"
-#include "model/kernel/configuration_text.h"
+#include "formats/workload/layer_problems.h"
+#include "formats/workload/model_config.h"
+#include "formats/workload/token_counts.h"
 #include "model/kernel/engine_rule.h"
-#include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
 namespace {
 
 constexpr char kModule[] = "wavetune.shipped_rivals";
+constexpr absl::string_view kNothing = "{}";
 
-Json RequestOf(const EngineConfigs& configs, const KernelSpec& spec,
-               const ServedMoe& moe, const std::vector<Shape>& shapes,
-               const std::string& device_name) {
-  Json launches = Json::array();
-  for (const Shape& shape : shapes) {
-    const Problem& problem = shape.problem;
-    const bool down = problem.specialisation == moe.down;
-    const auto extent = [&](int32_t dimension) {
-      return problem.extents[static_cast<size_t>(dimension)];
-    };
-    launches.push_back(Json::array({problem.repeated.size(),
-                                    down ? extent(moe.k) : extent(moe.n) / 2,
-                                    down, TokensOf(moe, problem.View())}));
-  }
-  return {{"parameters", ParameterNames(spec)},
-          {"engines", moe.engines},
-          {"folders", configs.folders},
-          {"device_name", device_name},
-          {"launches", std::move(launches)}};
-}
-
-// What the device that will measure is called; empty where that is not clear,
-// which the job says.
-absl::StatusOr<std::string> DeviceName(StatusReader& status,
-                                       const std::string& uuid) {
-  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
-  std::string name;
-  for (const v1::DeviceStatus& device : known.devices()) {
-    if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
-      name = device.facts().label();
-  }
-  return name;
-}
-
-// Returns the module's answer; nothing where it gave none, and said why.
-absl::StatusOr<Json> Ask(const std::string& python, const Json& request) {
+// Returns what the module prints, which ReadEngineLaunches reads. Errors:
+// INVALID_ARGUMENT where it refused the folders, and said why.
+absl::StatusOr<std::string> RunModule(const std::string& python,
+                                      const Json& request) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder,
                    ScratchFolder::Create());
   const std::string asked = folder->path() + "/request.json";
@@ -72,48 +46,48 @@ absl::StatusOr<Json> Ask(const std::string& python, const Json& request) {
                                        {.output_path = answered}));
   ASSIGN_OR_RETURN(const int code, child->Wait());
   if (code == kExitUsage) return absl::InvalidArgumentError("");
-  std::ifstream file(answered);
-  Json answer = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (code != 0 || !answer.is_array()) return absl::UnknownError("");
+  ASSIGN_OR_RETURN(std::string answer,
+                   ReadInputFile(answered, kMaxConfigFileBytes));
+  if (code != 0 || !ReadEngineLaunches(answer).ok())
+    return absl::UnknownError("");
   return answer;
 }
 
-std::optional<Configuration> ConfigurationOf(const KernelSpec& spec,
-                                             const Json& entry) {
-  std::vector<int64_t> values;
-  for (const std::string& name : ParameterNames(spec)) {
-    if (!entry.contains(name) || !entry[name].is_number_integer())
-      return std::nullopt;
-    values.push_back(entry[name].get<int64_t>());
+// Asks for products' launches on a device, or on all that are attached. Where
+// no folders are named, and no device is there or nobody to ask, there are
+// none.
+absl::StatusOr<std::string> Ask(const CommandContext& context,
+                                StatusReader& status, const std::string& uuid,
+                                const EngineConfigs& configs,
+                                const std::vector<std::string>& engines,
+                                Json products) {
+  const bool named = !configs.folders.empty();
+  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
+  std::set<std::string> devices;
+  for (const v1::DeviceStatus& device : known.devices()) {
+    if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
+      devices.insert(device.facts().label());
   }
-  const Configuration configuration(values);
-  if (!InSpace(spec, configuration)) return std::nullopt;
-  return configuration;
-}
-
-// Adds what one engine has; returns at how many problems it is not in the
-// kernel's space.
-int AddRivals(const KernelSpec& spec, const Json& of_engine,
-              v1::MeasureRequest& request) {
-  int outside = 0;
-  const std::string engine = of_engine.value("engine", std::string());
-  const Json launches = of_engine.value("launches", Json::array());
-  for (int i = 0; i < request.problems_size(); ++i) {
-    if (static_cast<size_t>(i) >= launches.size()) break;
-    const Json& entry = launches[static_cast<size_t>(i)];
-    if (!entry.is_object()) continue;
-    const std::optional<Configuration> configuration =
-        ConfigurationOf(spec, entry);
-    if (!configuration) {
-      ++outside;
-      continue;
-    }
-    v1::Rival& rival = *request.add_rivals();
-    rival.set_problem(i);
-    rival.set_name(absl::StrCat(engine, "'s file"));
-    *rival.mutable_configuration() = ConfigurationToProto(*configuration);
+  if (devices.empty()) {
+    if (!named) return std::string(kNothing);
+    return absl::FailedPreconditionError(
+        "no device is attached, so that nobody knows which files of "
+        "--engine-configs are meant: start wavetune-agent, then try again");
   }
-  return outside;
+  absl::StatusOr<std::string> answer =
+      RunModule(configs.python, {{"engines", engines},
+                                 {"folders", configs.folders},
+                                 {"devices", devices},
+                                 {"launches", std::move(products)}});
+  if (answer.ok() || absl::IsInvalidArgument(answer.status())) return answer;
+  const std::string why = absl::StrCat(
+      "the files that engines ship are not measured: they are read by the "
+      "Python package (docs/python.md) of ",
+      configs.python, "; name an interpreter that has it with --python",
+      answer.status().message().empty() ? "" : ": ", answer.status().message());
+  if (named) return absl::FailedPreconditionError(why);
+  *context.err << Lines(why) << "\n";
+  return std::string(kNothing);
 }
 
 }  // namespace
@@ -133,31 +107,82 @@ absl::Status AddShippedRivals(const CommandContext& context,
                      "(serves { moe { engines: ... } }); ",
                      spec.name, " is none"));
   }
-  ASSIGN_OR_RETURN(const std::string device_name,
-                   DeviceName(status, device_uuid));
-  const absl::StatusOr<Json> answer =
-      Ask(configs.python, RequestOf(configs, spec, *moe, shapes, device_name));
-  if (absl::IsInvalidArgument(answer.status())) return answer.status();
-  if (!answer.ok()) {
-    const std::string why = absl::StrCat(
-        "the files that engines ship are not measured: they are read by the "
-        "Python package (docs/python.md) of ",
-        configs.python, "; name an interpreter that has it with --python",
-        answer.status().message().empty() ? "" : ": ",
-        answer.status().message());
-    if (!configs.folders.empty()) return absl::FailedPreconditionError(why);
-    *context.err << Lines(why) << "\n";
-    return absl::OkStatus();
+  Json products = Json::array();
+  std::vector<std::string> keys;
+  for (const Shape& shape : shapes) {
+    const Problem& problem = shape.problem;
+    const bool down = problem.specialisation == moe->down;
+    const int64_t width =
+        down ? problem.extents[static_cast<size_t>(moe->k)]
+             : problem.extents[static_cast<size_t>(moe->n)] / 2;
+    const auto experts = static_cast<int64_t>(problem.repeated.size());
+    const int64_t tokens = TokensOf(*moe, problem.View());
+    products.push_back(Json::array({experts, width, down, tokens}));
+    keys.push_back(LaunchKey("", experts, width, down, tokens));
   }
-  for (const Json& of_engine : *answer) {
-    const int outside = AddRivals(spec, of_engine, request);
-    if (outside == 0) continue;
-    *context.err << "at " << absl::StrCat(outside) << " problems the file of "
-                 << of_engine.value("engine", std::string())
-                 << " has what is not in the kernel's space: it is not "
-                    "measured there\n";
+  ASSIGN_OR_RETURN(const std::string answer,
+                   Ask(context, status, device_uuid, configs, moe->engines,
+                       std::move(products)));
+  ASSIGN_OR_RETURN(const EngineLaunches launches, ReadEngineLaunches(answer));
+  int64_t left_out = 0;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    for (const wavetune::Rival& own :
+         RivalsOf(spec, launches, keys[i], shapes[i].problem, left_out)) {
+      v1::Rival& rival = *request.add_rivals();
+      rival.set_problem(static_cast<int32_t>(i));
+      rival.set_name(own.name);
+      *rival.mutable_configuration() = ConfigurationToProto(own.configuration);
+    }
+  }
+  if (left_out > 0) {
+    *context.err << "at " << absl::StrCat(left_out)
+                 << " problems an engine's file has what the kernel cannot "
+                    "launch: it is not measured there\n";
   }
   return absl::OkStatus();
+}
+
+absl::Status AddEngineFiles(const CommandContext& context, StatusReader& status,
+                            const EngineConfigs& configs,
+                            const ModelLayers& layers, int64_t max_tokens,
+                            std::string& config) {
+  Json products = Json::array();
+  for (const MoeLayer& layer : layers.moe) {
+    for (const int64_t tokens :
+         TokenLadder(TokenCounts::kProfiled, max_tokens)) {
+      for (const bool down : {false, true})
+        products.push_back(Json::array(
+            {layer.local_experts, layer.intermediate, down, tokens}));
+    }
+  }
+  if (products.empty()) {
+    if (configs.folders.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--engine-configs is for models with experts, which this one has none "
+        "of: leave it out");
+  }
+  ASSIGN_OR_RETURN(const std::string answer,
+                   Ask(context, status, /*uuid=*/"", configs,
+                       {"vllm", "sglang"}, std::move(products)));
+  if (answer == kNothing) return absl::OkStatus();
+  config.pop_back();
+  absl::StrAppend(&config, ",\"", kEngineFiles, "\":", answer, "}");
+  return absl::OkStatus();
+}
+
+void AddEngineConfigOptions(CLI::App* command, EngineConfigs* configs) {
+  command
+      ->add_option(
+          "--engine-configs", configs->folders,
+          "For experts: a folder of the files that an engine ships, to measure "
+          "what they have for the layers; may be repeated. Those of engines "
+          "that are installed beside the Python package unless given")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--python", configs->python,
+                   "Python interpreter with the package wavetune, which reads "
+                   "these files")
+      ->envname("WAVETUNE_PYTHON");
 }
 
 }  // namespace wavetune::cli

@@ -1,14 +1,18 @@
 // What the files of serving engines have for layers of experts: configurations
-// that `wavetune bench` measures beside decisions.
+// that `wavetune bench` measures beside decisions, and that `wavetune workload
+// add` declares, so that verification does.
 #ifndef WAVETUNE_CLI_COMMANDS_SHIPPED_RIVALS_H_
 #define WAVETUNE_CLI_COMMANDS_SHIPPED_RIVALS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "cli/command_context.h"
 #include "cli/shapes_file.h"
+#include "formats/workload/model_layers.h"
 #include "proto/wavetune/v1/admin_service.pb.h"
 
 namespace wavetune {
@@ -40,6 +44,18 @@ absl::Status AddShippedRivals(const CommandContext& context,
                               const std::vector<Shape>& shapes,
                               const std::string& device_uuid,
                               v1::MeasureRequest& request);
+
+// Adds to a workload's config.json, of `layers`, what engines have in files for
+// its experts on the attached devices. Errors: as AddShippedRivals; where
+// folders are named, INVALID_ARGUMENT for a model without experts, and
+// FAILED_PRECONDITION where no device is attached.
+absl::Status AddEngineFiles(const CommandContext& context, StatusReader& status,
+                            const EngineConfigs& configs,
+                            const ModelLayers& layers, int64_t max_tokens,
+                            std::string& config);
+
+// Options --engine-configs and --python.
+void AddEngineConfigOptions(CLI::App* command, EngineConfigs* configs);
 
 }  // namespace wavetune::cli
 

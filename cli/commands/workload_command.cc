@@ -1,4 +1,5 @@
 // wavetune workload ...
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/shipped_rivals.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/number_option.h"
@@ -37,6 +39,7 @@ struct WorkloadCommandOptions {
   int64_t expert = 1;
   int64_t max_tokens = kDefaultMaxTokens;
   std::string routing = "drawn";
+  EngineConfigs engine_configs;
 };
 
 // A word, or the file that has a recorded histogram.
@@ -154,7 +157,11 @@ absl::Status RunAdd(CommandContext& context,
                    WorkloadOf(options, options.name, options.configs.front()));
   ASSIGN_OR_RETURN(workload.routing, RoutingOf(options.routing));
   // Says what is wrong also where no daemon runs.
-  RETURN_IF_ERROR(LayersOf(workload).status());
+  ASSIGN_OR_RETURN(const ModelLayers layers, LayersOf(workload));
+  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  RETURN_IF_ERROR(AddEngineFiles(context, *daemon.status,
+                                 options.engine_configs, layers,
+                                 options.max_tokens, workload.config));
   v1::AddWorkloadRequest request;
   request.set_name(workload.name);
   request.set_config(std::move(workload.config));
@@ -162,7 +169,6 @@ absl::Status RunAdd(CommandContext& context,
   request.set_expert_parallel(options.expert);
   request.set_max_tokens(options.max_tokens);
   *request.mutable_routing() = ExpertRoutingToProto(workload.routing);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
   ASSIGN_OR_RETURN(v1::AddWorkloadResponse response,
                    daemon.workloads->AddWorkload(request));
   NoteIgnoredRouting(request, response);
@@ -256,8 +262,24 @@ void PrintLayers(Output& out, const ModelLayers& layers) {
   table.Print(out);
 }
 
+// At how many problems engines' files are rivals.
+int64_t InFiles(const LayerProblems& layer) {
+  return std::count_if(
+      layer.problems.begin(), layer.problems.end(),
+      [](const WeightedProblem& one) { return !one.rivals.empty(); });
+}
+
+std::string FilesText(const LayerProblems& layer) {
+  if (layer.files_left_out > 0) {
+    return absl::StrCat(InFiles(layer), "; ", layer.files_left_out,
+                        " that the kernel cannot launch");
+  }
+  return InFiles(layer) > 0 ? absl::StrCat(InFiles(layer)) : "";
+}
+
 void PrintKernels(Output& out, const std::vector<OfKernel>& kernels) {
-  TextTable table({"KERNEL", "LAYER", "TIMES", "PROBLEMS", "LEFT OUT"});
+  TextTable table({"KERNEL", "LAYER", "TIMES", "PROBLEMS", "LEFT OUT",
+                   "IN ENGINES' FILES"});
   for (const OfKernel& kernel : kernels) {
     for (const LayerProblems& layer : kernel.layers) {
       std::string left_out;
@@ -267,7 +289,8 @@ void PrintKernels(Output& out, const std::vector<OfKernel>& kernels) {
                        : layer.why_left_out;
       }
       table.AddRow({kernel.kernel, layer.layer, absl::StrCat(layer.layers),
-                    absl::StrCat(layer.problems.size()), left_out});
+                    absl::StrCat(layer.problems.size()), left_out,
+                    FilesText(layer)});
     }
   }
   table.Print(out, "no kernel of the daemon serves it");
@@ -320,6 +343,8 @@ Json KernelsJson(const std::vector<OfKernel>& kernels) {
                       {"times", layer.layers},
                       {"problems", layer.problems.size()},
                       {"left_out", layer.left_out},
+                      {"in_engine_files", InFiles(layer)},
+                      {"engine_files_left_out", layer.files_left_out},
                       {"why_left_out", layer.why_left_out}});
     }
   }
@@ -466,10 +491,13 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
       group, "add",
       "Declares a model that is served: its layers' problems are "
       "representative ones of every kernel that serves such layers, from the "
-      "next profile on.",
+      "next profile on. What engines have for its experts in files of their "
+      "own is measured when a table is verified.",
       {"wavetune workload add llama --config config.json",
        "wavetune workload add qwen3 --config Qwen3-30B-A3B/ --tp 2 --ep 2 "
-       "--max-tokens 8192 --routing counts.json"},
+       "--max-tokens 8192 --routing counts.json",
+       "wavetune workload add qwen3 --config Qwen3-30B-A3B/ --engine-configs "
+       "vllm/model_executor/layers/fused_moe/configs"},
       [options](CommandContext& context) { return RunAdd(context, *options); });
   command->add_option("NAME", options->name, "Name for it")->required();
   AddConfigOptions(command, options.get())->required()->expected(1);
@@ -484,6 +512,7 @@ void AddAddCommand(CommandRegistry& registry, CLI::App* group,
                    "several times as much as others), even, or the file of a "
                    "histogram that an engine recorded")
       ->capture_default_str();
+  AddEngineConfigOptions(command, &options->engine_configs);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "cli/commands/bench_command_fixture.h"
 #include "formats/config_text.h"
+#include "formats/kernel_folder.h"
 #include "formats/workload/expert_histogram.h"
 #include "formats/workload/workload.h"
 #include "gmock/gmock.h"
@@ -90,6 +91,94 @@ TEST_F(WorkloadCommandTest, ARoutingIsAWordOrAFile) {
                                     "and did not keep the one"));
   EXPECT_THAT(add(Write("counts.csv", "5,0,1,2\n0,5,2,1\n")).counts(),
               ElementsAre(10, 4, 2, 0));
+}
+
+// With a program in place of the interpreter that reads engines' files.
+class WorkloadFilesTest : public WorkloadCommandTest {
+ protected:
+  int Add(const std::string& script, const std::vector<std::string>& more,
+          const std::string& config = kExperts) {
+    const std::string program =
+        Write("python", "#!/bin/sh\ncp \"$3\" " + folder_.path() + "/asked\n" +
+                            script + "\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    std::vector<std::string> arguments = {
+        "workload",     "add", "qwen",     "--config", Write("c.json", config),
+        "--max-tokens", "2",   "--python", program};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+  void Attach(const std::string& label) {
+    v1::DeviceStatus& device = *daemon_->devices.add_devices();
+    device.mutable_facts()->set_label(label);
+    device.set_attached(true);
+  }
+
+  const std::vector<std::string> named_ = {"--engine-configs", "/here"};
+};
+
+TEST_F(WorkloadFilesTest, WhatEnginesHaveForTheExpertsIsDeclared) {
+  Attach("NVIDIA H200");
+  const std::string answer =
+      R"({"NVIDIA H200": {"vllm E=4,N=32 M=2": {"BLOCK_SIZE_M": 16}}})";
+  EXPECT_EQ(Add("printf '" + answer + "'", named_), kExitOk) << err_.str();
+  std::ifstream file(folder_.path() + "/asked");
+  const Json asked = Json::parse(file);
+  EXPECT_THAT(asked["folders"], ElementsAre("/here"));
+  EXPECT_THAT(asked["devices"], ::testing::Contains("NVIDIA H200"));
+  EXPECT_EQ(asked["engines"], Json::array({"vllm", "sglang"}));
+  EXPECT_EQ(asked["launches"],
+            Json::parse("[[4, 32, false, 1], [4, 32, true, 1], "
+                        "[4, 32, false, 2], [4, 32, true, 2]]"));
+  std::string expected = CompactConfig(kExperts);
+  expected.pop_back();
+  EXPECT_EQ(daemon_->workload_request.config(),
+            expected + ",\"wavetune_engine_files\":" + answer + "}");
+  // None has a file for it: what is declared is the model alone.
+  EXPECT_EQ(Add("printf '{}'", {}), kExitOk) << err_.str();
+  EXPECT_EQ(daemon_->workload_request.config(), CompactConfig(kExperts));
+}
+
+TEST_F(WorkloadFilesTest, SaysWhyThereAreNone) {
+  EXPECT_EQ(Add("exit 1", {}, kConfig), kExitOk) << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("--python")));
+  EXPECT_EQ(Add("exit 1", named_, kConfig), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("this one has none of: leave it out"));
+  daemon_->devices.Clear();
+  EXPECT_EQ(Add("exit 1", {}), kExitOk) << err_.str();
+  EXPECT_EQ(Add("exit 1", named_), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("no device is attached"));
+  Attach("NVIDIA H200");
+  EXPECT_EQ(Add("exit 1", {}), kExitOk) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("that engines ship are not measured"));
+  daemon_->workload_request.Clear();
+  EXPECT_EQ(Add("exit 1", named_), kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("--python"));
+  // A folder without files, which the module has said.
+  EXPECT_EQ(Add("exit 2", named_), kExitUsage);
+  EXPECT_TRUE(daemon_->workload_request.name().empty());
+}
+
+TEST_F(WorkloadFilesTest, ShowSaysAtHowManyProblemsTheyAreRivals) {
+  Declare();
+  *daemon_->kernels.add_kernels()->mutable_spec() =
+      LoadKernelFolder(WAVETUNE_SOURCE_DIR "/kernels/triton_fused_moe")
+          .value()
+          .proto;
+  std::string config = CompactConfig(kExperts);
+  config.pop_back();
+  daemon_->workloads[0].set_config(
+      config +
+      R"(,"wavetune_engine_files":{"NVIDIA H200":{"vllm E=4,N=32 M=1":{},)"
+      R"("vllm E=4,N=32 M=2":{},"vllm E=4,N=32 M=3":{"SPLIT_K":2}}}})");
+  daemon_->workloads[0].mutable_workload()->set_tensor_parallel(1);
+  EXPECT_EQ(Run({"workload", "show", "llama"}), kExitOk) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("IN ENGINES' FILES"),
+                                HasSubstr("2; 1 that the kernel cannot "
+                                          "launch\n")));
+  Run({"workload", "show", "llama", "--json"});
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("\"in_engine_files\": 2"),
+                                HasSubstr("\"engine_files_left_out\": 1")));
 }
 
 TEST_F(WorkloadCommandTest, SaysWhatIsWrongWithARouting) {

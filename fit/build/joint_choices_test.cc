@@ -203,8 +203,9 @@ TEST(JointChoicesTest, VerificationComparesWithTheEnginesRule) {
       PlanVerification(input, table, /*incumbent=*/nullptr);
   ASSERT_FALSE(plan.points.empty());
   for (const VerificationPlan::Point& point : plan.points) {
-    EXPECT_EQ(point.default_configuration,
-              WithoutTable(device.spec(), point.problem.View()));
+    EXPECT_EQ(
+        point.default_configuration,
+        EngineRivals(device.spec(), point.problem.View())[0].configuration);
     EXPECT_NE(point.default_configuration, device.spec().default_configuration);
   }
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,8 +162,7 @@ class PointPlanner {
     const auto same = [&problem](const VerificationPlan::Point& point) {
       return point.problem == problem;
     };
-    const Configuration usual =
-        WithoutTable(input_.spec->Of(s.name), problem.View());
+    const Rival usual = WithoutTable(*input_.spec, problem, measurable);
     VerificationPlan::Point point{
         .problem = problem, .weight = weight, .ragged = ragged};
     point.chosen = ChoiceOf(chosen_, problem);
@@ -171,8 +171,10 @@ class PointPlanner {
       return 0;
     }
     // What cannot run any more cannot be lost to.
-    point.has_default = measurable(usual);
-    point.default_configuration = point.has_default ? usual : point.chosen;
+    point.has_default = measurable(usual.configuration);
+    point.default_configuration =
+        point.has_default ? usual.configuration : point.chosen;
+    if (!usual.device.empty()) point.file = usual.name;
     point.has_incumbent = false;
     point.incumbent = point.default_configuration;
     if (incumbent_ != nullptr) {
@@ -274,6 +276,9 @@ struct Tally {
   double lost = 0;
   double gained = 0;
   double geomean_ragged = 1;  // Against the incumbent, of ragged points.
+  size_t with_file = 0;       // Points whose default is of an engine's file,
+  double geomean_files = 1;   // and against it there.
+  std::set<std::string> files;
   // Of latency / the best at the point, less one: by weight.
   double lost_by_incumbent = 0;
   double lost_by_chosen = 0;
@@ -291,6 +296,8 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   double log_default = 0;
   double ragged_weight = 0;
   double log_ragged = 0;
+  double file_weight = 0;
+  double log_file = 0;
   for (const VerificationPlan::Point& point : plan.points) {
     const Trio trio = measurements.At(point);
     if (trio.chosen == nullptr || !(point.weight > 0)) continue;
@@ -314,8 +321,16 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
     if (point.has_default) {
       ++tally.with_default;
       standard_weight += point.weight;
-      log_default += point.weight * std::log(trio.default_sample->latency_us /
-                                             trio.chosen->latency_us);
+      const double log =
+          point.weight *
+          std::log(trio.default_sample->latency_us / trio.chosen->latency_us);
+      log_default += log;
+      if (!point.file.empty()) {
+        ++tally.with_file;
+        tally.files.insert(point.file);
+        file_weight += point.weight;
+        log_file += log;
+      }
     }
     const double limit = std::max(
         kBeyondNoise, kWorstSpreads * SpreadOf(*trio.chosen, *trio.incumbent));
@@ -339,9 +354,16 @@ Tally TallyUp(const VerificationPlan& plan, const Measurements& measurements) {
   if (tally.with_default > 0) {
     tally.verdict.geomean_vs_default = std::exp(log_default / standard_weight);
   }
+  if (tally.with_file > 0)
+    tally.geomean_files = std::exp(log_file / file_weight);
   if (tally.ragged > 0)
     tally.geomean_ragged = std::exp(log_ragged / ragged_weight);
   return tally;
+}
+
+// "vllm's file", which is the default at its points.
+std::string FilesText(const Tally& tally) {
+  return absl::StrJoin(tally.files, " and ");
 }
 
 // "1.100 times as fast as the incumbent and 1.300 times as fast as the default
@@ -364,6 +386,11 @@ std::string Figures(const Tally& tally) {
                 "%s over %d points (geometric mean), worst point %.3f",
                 absl::StrJoin(compared, " and "), tally.points,
                 tally.verdict.worst_vs_incumbent);
+  if (tally.with_file > 0) {
+    absl::StrAppendFormat(&text, ", %.3f times as fast as %s at %d of them",
+                          tally.geomean_files, FilesText(tally),
+                          tally.with_file);
+  }
   if (tally.ragged > 0 && !compared.empty()) {
     absl::StrAppendFormat(
         &text, ", %.3f at the %d ragged neighbours of named problems",
@@ -499,6 +526,9 @@ Verdict JudgeVerification(const VerificationPlan& plan,
     verdict.reason = "refused: slower than the incumbent: " + figures;
   } else if (verdict.geomean_vs_default < 1 - kNoise) {
     verdict.reason = "refused: slower than the default: " + figures;
+  } else if (tally.geomean_files < 1 - kNoise) {
+    verdict.reason =
+        absl::StrCat("refused: slower than ", FilesText(tally), ": ", figures);
   } else if (tally.TooSlow()) {
     verdict.reason = absl::StrCat(
         "refused: ",

@@ -38,6 +38,8 @@ struct VerificationPlan {
     // The default stands in `default_configuration`; false where it cannot be
     // measured (it does not compile, is wrong, ...): then the chosen one does.
     bool has_default = true;
+    // Not empty: the default is what this file of an engine has for it.
+    std::string file = {};
     // A neighbour of a named problem (model/kernel/ragged_neighbour.h).
     bool ragged = false;
   };
@@ -114,11 +116,11 @@ struct Verdict {
 
 // What nothing was compared with is not claimed to be beaten. Promotes only
 // if the geometric mean against incumbent and default is no worse (1 % is
-// noise). No named point may be worse by more than max(15 %, 3 * its
-// spread). Points that are worse by more than max(3 %, 3 * their spread)
-// may lose together at most a fifth of the others' gain
-// (docs/decisions/0007). An incumbent that is not stale and runs at every
-// point stays unless the new table is 0.5 % faster: a new choice costs
+// noise), nor that over the points of engines' files. No named point may be
+// worse by more than max(15 %, 3 * its spread). Points that are worse by more
+// than max(3 %, 3 * their spread) may lose together at most a fifth of the
+// others' gain (docs/decisions/0007). An incumbent that is not stale and runs
+// at every point stays unless the new table is 0.5 % faster: a new choice costs
 // serving processes a compilation (docs/decisions/0035). `measured` answers
 // plan.items in order; missing measurements (latency <= 0) and throttled
 // ones leave their points out; too few named points left refuse. Cannot

@@ -21,6 +21,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -128,6 +129,23 @@ TEST_F(JudgeTest, RefusesWhatIsSlowerThanTheDefault) {
   AddPoint(100, 120, 95);
   EXPECT_FALSE(Judge().promote);
   EXPECT_THAT(Judge().reason, HasSubstr("slower than the default"));
+}
+
+TEST_F(JudgeTest, RefusesWhatIsSlowerThanAnEnginesFileWhateverElseIsGained) {
+  AddPoint(80, 100, 160);
+  AddPoint(100, 100, 95);
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+  plan_.points[1].file = "vllm's file";
+  EXPECT_FALSE(Judge().promote);
+  EXPECT_THAT(Judge().reason,
+              AllOf(HasSubstr("refused: slower than vllm's file: "),
+                    HasSubstr("0.950 times as fast as vllm's file at 1 of "
+                              "them")));
+  // 1 % is noise.
+  measured_[5].latency_us = 99.5;
+  EXPECT_TRUE(Judge().promote) << Judge().reason;
+  EXPECT_THAT(Judge().reason,
+              HasSubstr("0.995 times as fast as vllm's file at 1 of them"));
 }
 
 TEST_F(JudgeTest, LosesALittleAtAPointWhereTheOthersGainMuchMore) {
@@ -307,6 +325,29 @@ TEST_F(PlanVerificationTest, EachPairIsMeasuredOnce) {
     EXPECT_EQ(point.default_configuration,
               device_.spec().default_configuration);
   }
+}
+
+TEST_F(PlanVerificationTest, WhatAnEnginesFileHasIsTheDefaultThere) {
+  KernelSpec spec = device_.spec();
+  WeightedProblem& declared = spec.representative_problems.back();
+  const Configuration slow = input_.candidates[0].front().configuration;
+  declared.rivals = {{"vllm's file", {1, 1, 1, 1, 1}, "GPU"},  // Not compiled.
+                     {"sglang's file", slow, "GPU"}};
+  input_.spec = &spec;
+  int files = 0;
+  const VerificationPlan plan = PlanVerification(input_, table_, nullptr);
+  for (const VerificationPlan::Point& point : plan.points) {
+    const bool of_file = point.problem == declared.problem;
+    files += of_file;
+    EXPECT_EQ(point.file, of_file ? "sglang's file" : "");
+    EXPECT_EQ(point.default_configuration,
+              of_file ? slow : spec.default_configuration);
+    EXPECT_NE(
+        std::find(plan.items.begin(), plan.items.end(),
+                  MeasureItem{point.default_configuration, point.problem}),
+        plan.items.end());
+  }
+  EXPECT_EQ(files, 1);
 }
 
 TEST_F(PlanVerificationTest, AnIncumbentThatCannotRunIsReplacedByTheDefault) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/problem_limits.h"
@@ -80,15 +81,15 @@ class ProblemMaker {
     for (const MoeLayer& layer : layers_.moe) {
       const int64_t width = (layer.gated ? 2 : 1) * layer.intermediate;
       AddExperts(served, layer, "experts, first product", served.gate_up, width,
-                 layer.hidden);
+                 layer.hidden, /*down=*/false);
       AddExperts(served, layer, "experts, second product", served.down,
-                 layer.hidden, layer.intermediate);
+                 layer.hidden, layer.intermediate, /*down=*/true);
     }
   }
 
   void AddExperts(const ServedMoe& served, const MoeLayer& layer,
                   absl::string_view name, const std::string& specialisation,
-                  int64_t n, int64_t k) {
+                  int64_t n, int64_t k, bool down) {
     Begin(absl::StrCat(name, ", n = ", n, ", k = ", k, ", ",
                        layer.local_experts, " experts"),
           layer.layers);
@@ -100,8 +101,16 @@ class ProblemMaker {
         ExpectedRouting::Create(layer.experts, layer.top_k, layers_.routing);
     if (!routing.ok()) return LeaveOut(std::string(routing.status().message()));
     for (const int64_t tokens : tokens_) {
-      Take(specialisation, extents,
-           routing->Slots(tokens, layer.local_experts));
+      if (!Take(specialisation, extents,
+                routing->Slots(tokens, layer.local_experts))) {
+        continue;
+      }
+      LayerProblems& made = result_.back();
+      WeightedProblem& added = made.problems.back();
+      added.rivals = RivalsOf(
+          spec_, layers_.engine_launches,
+          LaunchKey("", layer.local_experts, layer.intermediate, down, tokens),
+          added.problem, made.files_left_out);
     }
   }
 
@@ -212,8 +221,8 @@ class ProblemMaker {
     if (made.left_out++ == 0) made.why_left_out = why;
   }
 
-  // Adds a problem, once, where it can be measured.
-  void Take(const std::string& specialisation,
+  // Adds a problem, once, where it can be measured; returns whether it did.
+  bool Take(const std::string& specialisation,
             const std::vector<std::pair<int32_t, int64_t>>& extents,
             std::vector<int64_t> repeated = {}) {
     Problem problem{.extents = std::vector<int64_t>(spec_.dimensions.size()),
@@ -222,9 +231,13 @@ class ProblemMaker {
     for (const auto& [dimension, extent] : extents) {
       problem.extents[static_cast<size_t>(dimension)] = extent;
     }
-    if (!seen_.insert(problem).second) return;
-    if (std::string why = WhyNot(problem); !why.empty()) return LeaveOut(why);
+    if (!seen_.insert(problem).second) return false;
+    if (const std::string why = WhyNot(problem); !why.empty()) {
+      LeaveOut(why);
+      return false;
+    }
     result_.back().problems.push_back({.problem = std::move(problem)});
+    return true;
   }
 
   std::string WhyNot(Problem problem) const {
@@ -248,6 +261,27 @@ class ProblemMaker {
 };
 
 }  // namespace
+
+std::vector<Rival> RivalsOf(const KernelSpec& spec,
+                            const EngineLaunches& launches,
+                            absl::string_view key, const Problem& problem,
+                            int64_t& left_out) {
+  std::vector<Rival> rivals;
+  const auto* const moe = std::get_if<ServedMoe>(&spec.serves);
+  if (moe == nullptr) return rivals;
+  for (const std::string& engine : moe->engines) {
+    for (const auto& [device, of_device] : launches) {
+      const auto found = of_device.find(absl::StrCat(engine, key));
+      if (found == of_device.end()) continue;
+      const auto own = ConfigurationOf(spec, found->second);
+      if (own && IsLegal(spec.Of(problem.specialisation), *own, problem.View()))
+        rivals.push_back({absl::StrCat(engine, "'s file"), *own, device});
+      else
+        ++left_out;
+    }
+  }
+  return rivals;
+}
 
 std::vector<LayerProblems> ProblemsOf(const ModelLayers& layers,
                                       int64_t max_tokens,

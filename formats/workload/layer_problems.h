@@ -34,7 +34,17 @@ struct LayerProblems {
   // or why there are none at all.
   int64_t left_out = 0;
   std::string why_left_out;
+  // Launches of engines' files that the kernel cannot have.
+  int64_t files_left_out = 0;
 };
+
+// Returns what engines' files have for `problem`, which `key` (LaunchKey) is
+// behind the engine's name: of the engines that launch `spec`, in their order,
+// on any device. Counts in `left_out` what the kernel cannot launch there.
+std::vector<Rival> RivalsOf(const KernelSpec& spec,
+                            const EngineLaunches& launches,
+                            absl::string_view key, const Problem& problem,
+                            int64_t& left_out);
 
 // Returns what the layers become for a kernel, layer by layer; nothing for a
 // kernel that does not say what it serves, or serves no layer of the model.

@@ -1,6 +1,7 @@
 #include "formats/workload/layer_problems.h"
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "formats/workload/model_config.h"
@@ -143,6 +144,40 @@ TEST(LayerProblemsTest, ExpertsAreProfiledAsTheyAreRouted) {
   EXPECT_THAT(RoutedOf(made[0]),
               ElementsAre(drawn.Slots(1, 8), drawn.Slots(2, 8),
                           drawn.Slots(3, 8), drawn.Slots(4, 8)));
+}
+
+TEST(LayerProblemsTest, ExpertsHaveWhatFilesOfTheKernelsEnginesSay) {
+  ModelLayers layers = EightExperts();
+  KernelSpec spec = Grouped();
+  const std::string& rows = spec.parameters[0].name;
+  const std::vector<int64_t>& values = spec.parameters[0].values;
+  auto& of_device = layers.engine_launches["NVIDIA H200"];
+  of_device[LaunchKey("vllm", 8, 64, false, 2)] = {{rows, values.front()}};
+  of_device[LaunchKey("vllm", 8, 64, true, 3)] = {{rows, values.back() + 1}};
+  of_device[LaunchKey("vllm", 8, 128, false, 1)] = {{rows, values.front()}};
+  of_device[LaunchKey("sglang", 8, 64, false, 2)] = {{rows, values.back()}};
+  layers.engine_launches["NVIDIA L4"] = of_device;
+  const auto rivals = [&](size_t product) {
+    std::vector<size_t> counts;
+    for (const WeightedProblem& weighted :
+         ProblemsOf(layers, 4, spec, TokenCounts::kProfiled)[product].problems)
+      counts.push_back(weighted.rivals.size());
+    return counts;
+  };
+  // Nobody launches it.
+  EXPECT_THAT(rivals(0), ElementsAre(0, 0, 0, 0));
+  std::get<ServedMoe>(spec.serves).engines = {"sglang", "vllm"};
+  EXPECT_THAT(rivals(0), ElementsAre(0, 4, 0, 0));
+  EXPECT_THAT(rivals(1), ElementsAre(0, 0, 0, 0));
+  const auto made = ProblemsOf(layers, 4, spec, TokenCounts::kProfiled);
+  EXPECT_EQ(made[0].files_left_out, 0);
+  EXPECT_EQ(made[1].files_left_out, 2);
+  const std::vector<Rival>& of_two = made[0].problems[1].rivals;
+  EXPECT_EQ(of_two[0].name, "sglang's file");
+  EXPECT_EQ(of_two[0].device, "NVIDIA H200");
+  EXPECT_EQ(of_two[0].configuration.values()[0], values.back());
+  EXPECT_EQ(of_two[1].device, "NVIDIA L4");
+  EXPECT_EQ(of_two[2].name, "vllm's file");
 }
 
 TEST(LayerProblemsTest, ExpertsAreJudgedAsTheyAreRoutedAlone) {

@@ -16,7 +16,9 @@
 #define WAVETUNE_FORMATS_WORKLOAD_MODEL_CONFIG_H_
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -88,13 +90,31 @@ struct Attention {
   friend auto operator<=>(const Attention&, const Attention&) = default;
 };
 
+// What engines have for launches of experts in files: by label of the device
+// and LaunchKey, then by the names of parameters. The Python package reads the
+// files (wavetune.shipped_rivals); it goes with config.json in a field of it.
+using EngineLaunches =
+    std::map<std::string,
+             std::map<std::string, std::map<std::string, int64_t>>>;
+inline constexpr char kEngineFiles[] = "wavetune_engine_files";
+inline constexpr size_t kMostEngineLaunches =
+    1024;  // Four devices' of a model.
+
+// "vllm E=128,N=768,down M=16", of a product of experts on a device.
+std::string LaunchKey(absl::string_view engine, int64_t experts,
+                      int64_t intermediate, bool down, int64_t tokens);
+
+// Errors: INVALID_ARGUMENT for JSON that is none, with what to do.
+absl::StatusOr<EngineLaunches> ReadEngineLaunches(absl::string_view text);
+
 // Layers that are alike are one, with their count.
 struct ModelConfig {
   std::string architecture;
   std::vector<Projection> projections;
   std::vector<Experts> experts;
   std::vector<Attention> attention;
-  int64_t positions = 0;  // Longest sequence; 0: not said.
+  int64_t positions = 0;           // Longest sequence; 0: not said.
+  EngineLaunches engine_launches;  // For the experts.
   // What the reader should know, for people.
   std::vector<std::string> notes;
 };

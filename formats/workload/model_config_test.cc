@@ -10,6 +10,7 @@
 namespace wavetune {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -53,6 +54,37 @@ TEST(ModelConfigTest, ReadsTheUsualFields) {
   EXPECT_EQ(qkv.outputs[1].width, 16);
   EXPECT_EQ(LayersOf(model, "gate_up_proj"), 4);
   EXPECT_TRUE(model.experts.empty());
+}
+
+TEST(ModelConfigTest, ReadsWhatEnginesFilesHaveForExperts) {
+  const std::string key = LaunchKey("vllm", 128, 768, true, 16);
+  EXPECT_EQ(key, "vllm E=128,N=768,down M=16");
+  const auto with = [](const std::string& files) {
+    return std::string(kSmall) + R"(, "wavetune_engine_files": )" + files;
+  };
+  const ModelConfig model = Parse(with(R"({"NVIDIA H200": {")" + key +
+                                       R"(": {"BLOCK_SIZE_M": 16}}})"))
+                                .value();
+  const EngineLaunches expected = {
+      {"NVIDIA H200", {{key, {{"BLOCK_SIZE_M", 16}}}}}};
+  EXPECT_EQ(model.engine_launches, expected);
+  EXPECT_THAT(model.notes, NotesOf(kSmall));  // It changes no layer.
+  EXPECT_TRUE(Parse(kSmall)->engine_launches.empty());
+  for (const char* bad :
+       {"[]", "null", "3", R"({"a": []})", R"({"a": {"b": 1}})",
+        R"({"a": {"b": {"c": 1.5}}})", R"({"a": {"b": {"c": "x"}}})",
+        R"({"a": {"b": {"c": true}}})", R"({"a": {"b": {"c": 1e99}}})"}) {
+    EXPECT_THAT(Refused("{" + with(bad) + "}"),
+                AllOf(HasSubstr("wavetune_engine_files holds no launches"),
+                      HasSubstr("wavetune workload add --engine-configs")))
+        << bad;
+  }
+  std::string many = R"({"a": {)";
+  for (size_t i = 0; i <= kMostEngineLaunches; ++i) {
+    many += (i > 0 ? ",\"" : "\"") + std::to_string(i) + R"(": {"c": 1})";
+  }
+  EXPECT_THAT(Refused("{" + with(many + "}}") + "}"),
+              HasSubstr("has 1025 launches, of which at most 1024 are read"));
 }
 
 TEST(ModelConfigTest, WhatIsCutOffSaysWhere) {

@@ -77,8 +77,9 @@ struct ModelLayers {
   std::vector<LinearLayer> linear;
   std::vector<MoeLayer> moe;
   std::vector<AttentionLayer> attention;
-  ExpertPopularity routing;  // The tokens', to the experts of `moe`.
-  int64_t positions = 0;     // Longest sequence; 0: not said.
+  ExpertPopularity routing;        // The tokens', to the experts of `moe`.
+  int64_t positions = 0;           // Longest sequence; 0: not said.
+  EngineLaunches engine_launches;  // For `moe`.
   std::vector<std::string> notes;
 };
 

@@ -69,6 +69,7 @@ absl::StatusOr<ModelLayers> LayersOf(const Workload& workload) {
                    SplitLayers(model, workload.parallelism));
   RETURN_IF_ERROR(CheckRouting(layers, workload.routing));
   layers.routing = workload.routing;
+  layers.engine_launches = model.engine_launches;
   return layers;
 }
 

@@ -33,25 +33,31 @@ ExpertsLaunch SglangRule(int64_t tokens, int64_t experts) {
 constexpr int64_t kRuleSteps[] = {1, 33, 65, 97, 129, 513, 1 << 20};
 constexpr int64_t kManyExperts = int64_t{1} << 40;
 
-// The launch in the order of the kernel's parameters, if it is in its space.
-// What rules do not name (USE_TMA) has the kernel's default.
 std::optional<Configuration> InSpaceOf(
     const KernelSpec& spec, const std::optional<ExpertsLaunch>& launch) {
   if (!launch) return std::nullopt;
+  std::map<std::string, int64_t> named;
+  for (size_t i = 0; i < launch->size(); ++i)
+    named.emplace(kExpertsParameters[i], (*launch)[i]);
+  return ConfigurationOf(spec, named);
+}
+
+}  // namespace
+
+std::optional<Configuration> ConfigurationOf(
+    const KernelSpec& spec, const std::map<std::string, int64_t>& launch) {
   const auto given = spec.default_configuration.values();
   std::vector<int64_t> values(given.begin(), given.end());
   values.resize(spec.parameters.size());
-  for (size_t i = 0; i < launch->size(); ++i) {
-    const int at = spec.ParameterIndex(std::string(kExpertsParameters[i]));
-    if (at < 0) return std::nullopt;
-    values[static_cast<size_t>(at)] = (*launch)[i];
+  for (const auto& [name, value] : launch) {
+    const int at = spec.ParameterIndex(name);
+    if (at < 0 && value != 0) return std::nullopt;
+    if (at >= 0) values[static_cast<size_t>(at)] = value;
   }
   const Configuration configuration(values);
   if (!InSpace(spec, configuration)) return std::nullopt;
   return configuration;
 }
-
-}  // namespace
 
 std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
                                         int64_t tokens, int64_t experts) {
@@ -101,10 +107,18 @@ std::vector<Configuration> EngineConfigurations(const KernelSpec& spec) {
   return {all.begin(), all.end()};
 }
 
-Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem) {
-  const std::vector<Rival> rivals = EngineRivals(spec, problem);
-  return rivals.empty() ? spec.default_configuration
-                        : rivals.front().configuration;
+Rival WithoutTable(
+    const KernelSpec& spec, const Problem& problem,
+    const std::function<bool(const Configuration&)>& can_launch) {
+  for (const WeightedProblem& declared : spec.representative_problems) {
+    if (declared.rivals.empty() || declared.problem != problem) continue;
+    for (const Rival& rival : declared.rivals) {
+      if (can_launch(rival.configuration)) return rival;
+    }
+  }
+  const KernelSpec& own = spec.Of(problem.specialisation);
+  const std::vector<Rival> rules = EngineRivals(own, problem.View());
+  return rules.empty() ? Rival{"", own.default_configuration} : rules.front();
 }
 
 }  // namespace wavetune

@@ -10,6 +10,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/served_layers.h"
+#include "model/kernel/weighted_problem.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -35,11 +38,11 @@ using ExpertsLaunch = std::array<int64_t, kExpertsParameters.size()>;
 std::optional<ExpertsLaunch> EngineRule(absl::string_view engine,
                                         int64_t tokens, int64_t experts);
 
-// What somebody else would launch at a problem of a kernel.
-struct Rival {
-  std::string name;  // "vllm's rule".
-  Configuration configuration;
-};
+// Returns the configuration of a launch by the names of its parameters. Those
+// that it does not name have the kernel's default. Nothing where it is not in
+// the kernel's space, or has one that the kernel does not have and is not 0.
+std::optional<Configuration> ConfigurationOf(
+    const KernelSpec& spec, const std::map<std::string, int64_t>& launch);
 
 // Returns how many tokens enter the layer: slots by top_k. Where experts are
 // spread over devices the engine counts the tokens of all, which a problem does
@@ -51,14 +54,16 @@ int64_t TokensOf(const ServedMoe& moe, const ProblemView& problem);
 std::vector<Configuration> EngineConfigurations(const KernelSpec& spec);
 
 // Returns what the engines that launch `spec` (ServedMoe::engines) would launch
-// at `problem` by themselves, without those that it cannot launch. Parameters
-// that rules do not name have the kernel's default. Empty for other kernels.
+// at `problem` by their rules, without those that it cannot launch. Empty for
+// other kernels.
 std::vector<Rival> EngineRivals(const KernelSpec& spec,
                                 const ProblemView& problem);
 
-// Returns the launch at `problem` where there is no table: the first of
-// EngineRivals, else the kernel's default.
-Configuration WithoutTable(const KernelSpec& spec, const ProblemView& problem);
+// Returns the launch at `problem` where there is no table. Engines' files come
+// first, where the problem is a representative one and `can_launch` what they
+// have. Then comes the first of EngineRivals, then the kernel's default.
+Rival WithoutTable(const KernelSpec& spec, const Problem& problem,
+                   const std::function<bool(const Configuration&)>& can_launch);
 
 }  // namespace wavetune
 

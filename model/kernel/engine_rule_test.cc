@@ -99,12 +99,51 @@ TEST(EngineRuleTest, EveryStepOfARuleIsOneOfItsConfigurations) {
 }
 
 TEST(EngineRuleTest, WithoutATableTheFirstEnginesRuleIsLaunched) {
-  const std::vector<int64_t> slots = {60, 40, 0, 100};
+  const Problem problem{.extents = {0, 256, 256, 2},
+                        .repeated = {60, 40, 0, 100}};
   KernelSpec spec = Moe({"vllm", "sglang"});
-  EXPECT_EQ(WithoutTable(spec, {{0, 256, 256, 2}, slots}),
-            (Configuration{4, 3, 64, 128, 64, 1}));
+  const auto all = [](const Configuration&) { return true; };
+  EXPECT_EQ(WithoutTable(spec, problem, all),
+            (Rival{"vllm's rule", {4, 3, 64, 128, 64, 1}}));
   spec = testing::GemmSpec();
-  EXPECT_EQ(WithoutTable(spec, {{64, 64, 64}}), spec.default_configuration);
+  EXPECT_EQ(WithoutTable(spec, {{64, 64, 64}}, all),
+            (Rival{"", spec.default_configuration}));
+}
+
+TEST(EngineRuleTest, WithoutATableTheFirstFileThatCanBeLaunchedIs) {
+  const Problem problem{.extents = {0, 256, 256, 2},
+                        .repeated = {60, 40, 0, 100}};
+  KernelSpec spec = Moe({"vllm"});
+  const Rival fast{"vllm's file", {4, 3, 16, 64, 64, 1}, "GPU"};
+  const Rival large{"sglang's file", {8, 3, 128, 128, 64, 1}, "GPU"};
+  spec.representative_problems = {
+      {.problem = problem, .rivals = {large, fast}}};
+  const auto small = [](const Configuration& configuration) {
+    return configuration.values()[2] < 128;
+  };
+  EXPECT_EQ(WithoutTable(spec, problem, small), fast);
+  const auto none = [](const Configuration&) { return false; };
+  EXPECT_EQ(WithoutTable(spec, problem, none).name, "vllm's rule");
+  Problem other = problem;
+  other.repeated = {100, 40, 0, 60};
+  EXPECT_EQ(WithoutTable(spec, other, small).name, "vllm's rule");
+}
+
+TEST(EngineRuleTest, ALaunchIsReadByTheNamesOfParameters) {
+  KernelSpec spec = Moe({"sglang"});
+  std::map<std::string, int64_t> launch = {
+      {"BLOCK_SIZE_M", 16}, {"num_warps", 8}, {"USE_TMA", 0}};
+  // What it does not name is as in the default, 0 says nothing.
+  EXPECT_EQ(ConfigurationOf(spec, launch),
+            (Configuration{8, 3, 16, 64, 32, 8}));
+  launch["USE_TMA"] = 1;
+  EXPECT_EQ(ConfigurationOf(spec, launch), std::nullopt);
+  spec.parameters.push_back({.name = "USE_TMA", .values = {0, 1}});
+  spec.default_configuration = {4, 3, 64, 64, 32, 8, 0};
+  EXPECT_EQ(ConfigurationOf(spec, launch),
+            (Configuration{8, 3, 16, 64, 32, 8, 1}));
+  launch["num_warps"] = 3;
+  EXPECT_EQ(ConfigurationOf(spec, launch), std::nullopt);
 }
 
 }  // namespace

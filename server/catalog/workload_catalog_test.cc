@@ -58,6 +58,32 @@ TEST_F(WorkloadCatalogTest, WhatIsAddedIsThereAfterARestart) {
             catalog_.Problems(Linear()).size());
 }
 
+TEST_F(WorkloadCatalogTest, WhatEnginesFilesHaveIsAPartOfIt) {
+  KernelSpec spec = testing::GroupedGemmSpec();
+  spec.dimensions[0].min = 0;
+  spec.serves = ServedMoe{.tokens = 0, .n = 1, .k = 2, .engines = {"vllm"}};
+  Workload experts = Small("a");
+  experts.config.insert(
+      1,
+      R"("num_experts": 4, "num_experts_per_tok": 1, "moe_intermediate_size": 32, )");
+  ASSERT_TRUE(Add(experts).ok());
+  experts.name = "b";
+  experts.config.insert(
+      1, absl::StrCat("\"", kEngineFiles, "\": {\"NVIDIA H200\": {\"",
+                      LaunchKey("vllm", 4, 32, false, 8), "\": {}}}, "));
+  ASSERT_TRUE(Add(experts).ok());
+  EXPECT_NE(catalog_.List()[0].digest, catalog_.List()[1].digest);
+  ASSERT_TRUE(catalog_.Remove("a").ok());
+  WorkloadCatalog later(&store_, &clock_, "500");
+  ASSERT_TRUE(later.Load().ok());
+  std::vector<Rival> rivals;
+  for (const WeightedProblem& declared : later.Problems(spec))
+    rivals.insert(rivals.end(), declared.rivals.begin(), declared.rivals.end());
+  EXPECT_THAT(rivals,
+              ::testing::ElementsAre(Rival{
+                  "vllm's file", spec.default_configuration, "NVIDIA H200"}));
+}
+
 TEST_F(WorkloadCatalogTest, EqualOnesCountOnceUnderAnyName) {
   ASSERT_TRUE(Add(Small("a")).ok());
   const std::vector<WeightedProblem> once = catalog_.Problems(Linear());

@@ -52,7 +52,8 @@ absl::StatusOr<JobBinding> BindJob(const JobServices& services,
         job.not_meant_for_device = bound.kernel->not_meant_for_device;
       },
       JobControl::Persist::kSynced);
-  bound.spec = WithDeclared(bound.kernel->spec, record.workload_problems.get());
+  bound.spec = WithDeclared(bound.kernel->spec, record.workload_problems.get(),
+                            device.label);
   bound.input.fingerprint = key.fingerprint;
   bound.input.options.samples_per_candidate = record.samples_per_candidate;
   bound.input.options.portfolio_size = record.portfolio_size;

@@ -1,10 +1,13 @@
 // Workloads in jobs: what was declared when a job was queued is measured.
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "fit/plan/verification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/jobs/job_queue_fixture.h"
@@ -83,6 +86,69 @@ TEST_F(JobQueueWorkloadTest, AJobGoesOnWithWhatWasDeclaredWhenItWasQueued) {
   job_ = Wait(StartWithWorkloads(), id);
   EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
   EXPECT_FALSE(SamplesAt(problem_).empty());
+}
+
+// An engine's file at every declared problem, and real verification.
+class EngineFileTest : public JobQueueWorkloadTest {
+ protected:
+  // A job with what `configuration` is for `device`.
+  JobRecord RunAgainst(const Configuration& configuration,
+                       const std::string& device) {
+    declared_.clear();
+    for (int64_t m = 40; m < 52; ++m) {
+      declared_.push_back({.problem = {.extents = {m, 640, 256}},
+                           .rivals = {{"vllm's file", configuration, device}}});
+    }
+    JobServices services = Services();
+    services.profiling.plan_verification = [](const ProfileInput& input,
+                                              const Table& table,
+                                              const Table* incumbent) {
+      return PlanVerification(input, table, incumbent);
+    };
+    services.profiling.judge_verification = JudgeVerification;
+    return Run(Start(std::move(services)));
+  }
+  // The fastest and the slowest candidate at the declared problems.
+  std::pair<Configuration, Configuration> Extremes() const {
+    std::map<double, Configuration> by_latency;
+    const auto latency_us = SyntheticLatency(&spec_, 64);
+    for (const Configuration& c : EnumerateConfigurations(spec_))
+      by_latency[latency_us(c, problem_)] = c;
+    return {by_latency.begin()->second, by_latency.rbegin()->second};
+  }
+};
+
+TEST_F(EngineFileTest, ATableThatIsSlowerThanAnEnginesFileIsRefused) {
+  // The fake fit chooses what is fastest on the whole, which this is not.
+  const auto [fastest, own] = Extremes();
+  const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
+  FakeMeasurementExecutor device(
+      {.facts = testing::H200(),
+       .latency_us = [=](const Configuration& c, const Problem& problem) {
+         if (c != own) return latency_us(c, problem);
+         return problem.extents[1] == 640 ? latency_us(fastest, problem) / 2
+                                          : 1e3 * latency_us(c, problem);
+       }});
+  directory_.Detach(device_.device().uuid);
+  directory_.Attach(&device);
+  job_ = RunAgainst(own, testing::H200().label);
+  EXPECT_EQ(job_.state, JobState::kSucceeded) << job_.message;
+  EXPECT_THAT(job_.message, ::testing::HasSubstr("not promoted"));
+  EXPECT_THAT(job_.message,
+              ::testing::HasSubstr("times as fast as vllm's file at "));
+  // Of another device's file it hears nothing.
+  job_ = RunAgainst(own, "another");
+  EXPECT_THAT(job_.message,
+              ::testing::Not(::testing::HasSubstr("vllm's file")));
+  queue_ = nullptr;
+}
+
+TEST_F(EngineFileTest, ATableThatIsFasterThanAnEnginesFileIsPromoted) {
+  job_ = RunAgainst(Extremes().second, testing::H200().label);
+  EXPECT_THAT(job_.message, ::testing::HasSubstr("promoted: "));
+  EXPECT_THAT(job_.message,
+              ::testing::HasSubstr("times as fast as vllm's file at "));
+  EXPECT_FALSE(job_.digest.empty());
 }
 
 TEST_F(JobQueueWorkloadTest, WhatAFleetIsAskedForTakesThePlaceOfThisNodes) {

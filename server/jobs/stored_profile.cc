@@ -109,8 +109,12 @@ VerificationPlan PlanStoredVerification(const ProfileInput& input,
   measured->clear();
   for (const auto& [problem, latest] : by_problem) {
     VerificationPlan::Point point{.problem = problem};
-    const Configuration default_configuration =
-        WithoutTable(input.spec->Of(problem.specialisation), problem.View());
+    const Rival usual = WithoutTable(
+        *input.spec, problem, [&latest = latest](const Configuration& c) {
+          return latest.contains(c);
+        });
+    const Configuration& default_configuration = usual.configuration;
+    if (!usual.device.empty()) point.file = usual.name;
     point.chosen = ChosenAt(table, problem);
     point.has_default =
         !IsExcluded(input, default_configuration, problem.specialisation);

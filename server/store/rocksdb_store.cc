@@ -2,16 +2,13 @@
 
 #include "base/status_macros.h"
 #include "server/store/rocksdb_database.h"
-#include "server/store/rocksdb_device_store.h"
+#include "server/store/rocksdb_entry_stores.h"
 #include "server/store/rocksdb_event_store.h"
-#include "server/store/rocksdb_fleet_head_store.h"
 #include "server/store/rocksdb_job_store.h"
 #include "server/store/rocksdb_live_maintenance.h"
 #include "server/store/rocksdb_migrations.h"
 #include "server/store/rocksdb_sample_store.h"
 #include "server/store/rocksdb_table_store.h"
-#include "server/store/rocksdb_usage_store.h"
-#include "server/store/rocksdb_workload_store.h"
 
 namespace wavetune {
 
@@ -28,10 +25,10 @@ absl::StatusOr<std::unique_ptr<RocksDbStore>> RocksDbStore::Open(
                                         database, options.sample_limit_bytes));
   ASSIGN_OR_RETURN(store->tables_, RocksDbTableStore::Create(database));
   ASSIGN_OR_RETURN(store->jobs_, RocksDbJobStore::Create(database));
-  store->devices_ = std::make_unique<RocksDbDeviceStore>(database);
-  store->fleet_heads_ = std::make_unique<RocksDbFleetHeadStore>(database);
-  store->usage_ = std::make_unique<RocksDbUsageStore>(database);
-  store->workloads_ = std::make_unique<RocksDbWorkloadStore>(database);
+  store->devices_ = MakeDeviceStore(database);
+  store->fleet_heads_ = MakeFleetHeadStore(database);
+  store->usage_ = MakeUsageStore(database);
+  store->workloads_ = MakeWorkloadStore(database);
   ASSIGN_OR_RETURN(store->events_, RocksDbEventStore::Create(database));
   store->maintenance_ = std::make_unique<RocksDbLiveMaintenance>(database);
   return store;

@@ -86,8 +86,10 @@ inline JobRecord TestJob() {
                                     .repeated = {4, 0},
                                     .specialisation = "s"},
                         .weight = 1}};
-  job.workload_problems = SharedProblems(
-      {{.problem = {.extents = {7, 8, 9}, .repeated = {1}}, .weight = 0.5}});
+  job.workload_problems =
+      SharedProblems({{.problem = {.extents = {7, 8, 9}, .repeated = {1}},
+                       .weight = 0.5,
+                       .rivals = {{"vllm's file", {16, 64}, "NVIDIA H200"}}}});
   job.workload_problem_count = 1;
   job.fleet_demand = {.nodes = 12, .workloads = 3};
   job.key = TestKey();

@@ -11,7 +11,6 @@
 #include "base/status_macros.h"
 #include "formats/measured_fields.h"
 #include "proto/wavetune/v1/store.pb.h"
-#include "server/store/stored_drift.h"
 #include "server/store/stored_format.h"
 #include "server/store/stored_usage.h"
 
@@ -48,6 +47,61 @@ absl::StatusOr<Configuration> ConfigurationFromStored(
   }
   return Configuration(
       absl::MakeConstSpan(values.data(), static_cast<size_t>(values.size())));
+}
+
+DriftAction ActionFromStored(int32_t action) {
+  // Of a daemon that refitted with some of the samples: the table did not hold.
+  constexpr int32_t kRefit = 2;
+  switch (action) {
+    case static_cast<int32_t>(DriftAction::kCarryOver):
+      return DriftAction::kCarryOver;
+    case kRefit:
+    case static_cast<int32_t>(DriftAction::kProfile):
+      return DriftAction::kProfile;
+    default:
+      return DriftAction::kUndecided;
+  }
+}
+
+v1::StoredDrift DriftToStored(const DriftReport& report) {
+  v1::StoredDrift stored;
+  stored.set_from_environment(report.from_environment);
+  stored.set_to_environment(report.to_environment);
+  stored.set_digest(report.digest);
+  stored.set_samples(report.samples);
+  stored.set_seconds(report.seconds);
+  for (const DriftRegime& regime : report.regimes) {
+    v1::StoredDriftRegime* const entry = stored.add_regimes();
+    entry->set_specialisation(regime.specialisation);
+    entry->set_name(regime.name);
+    entry->set_pairs(regime.pairs);
+    entry->set_median_ratio(regime.median_ratio);
+    entry->set_worst_ratio(regime.worst_ratio);
+    entry->set_drifted(regime.drifted);
+  }
+  stored.set_action(static_cast<int32_t>(report.action));
+  stored.set_reason(report.reason);
+  return stored;
+}
+
+// An action of a later daemon is kUndecided.
+DriftReport DriftFromStored(const v1::StoredDrift& stored) {
+  DriftReport report{.from_environment = stored.from_environment(),
+                     .to_environment = stored.to_environment(),
+                     .digest = stored.digest(),
+                     .samples = stored.samples(),
+                     .seconds = stored.seconds()};
+  for (const v1::StoredDriftRegime& entry : stored.regimes()) {
+    report.regimes.push_back({.specialisation = entry.specialisation(),
+                              .name = entry.name(),
+                              .pairs = entry.pairs(),
+                              .median_ratio = entry.median_ratio(),
+                              .worst_ratio = entry.worst_ratio(),
+                              .drifted = entry.drifted()});
+  }
+  report.action = ActionFromStored(stored.action());
+  report.reason = stored.reason();
+  return report;
 }
 
 v1::StoredProfileKey KeyToStored(const ProfileKey& key) {
@@ -180,8 +234,16 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
   }
   for (const WeightedProblem& declared : record.workload_problems.get()) {
-    *stored.add_workload_problems() = UsedProblemToStored(
+    v1::StoredUsedProblem& one = *stored.add_workload_problems();
+    one = UsedProblemToStored(
         {.problem = declared.problem, .weight = declared.weight});
+    for (const Rival& rival : declared.rivals) {
+      v1::StoredRival& file = *one.add_rivals();
+      file.set_name(rival.name);
+      file.set_device(rival.device);
+      for (const int64_t value : rival.configuration.values())
+        file.add_configuration(value);
+    }
   }
   stored.set_workload_problem_count(record.workload_problem_count);
   if (record.fleet_demand) {
@@ -221,6 +283,12 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   for (const v1::StoredUsedProblem& one : stored.workload_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(one));
     declared.push_back({std::move(entry.problem), entry.weight});
+    for (const v1::StoredRival& file : one.rivals()) {
+      ASSIGN_OR_RETURN(const Configuration configuration,
+                       ConfigurationFromStored(file.configuration()));
+      declared.back().rivals.push_back(
+          {file.name(), configuration, file.device()});
+    }
   }
   record.workload_problems = SharedProblems(std::move(declared));
   record.workload_problem_count = stored.workload_problem_count();

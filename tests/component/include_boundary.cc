@@ -149,13 +149,13 @@ bool IsTestCode(std::string_view path) {
 bool IsServerCore(std::string_view path) {
   return StartsWithAny(path, {"server/catalog/", "server/jobs/",
                               "server/store/", "server/usage/"}) &&
-         !StartsWithAny(BaseName(path),
-                        {"defaults_in_use", "rocksdb_", "stored_drift",
-                         "stored_event", "stored_format", "stored_records",
-                         "stored_usage", "stored_workload",
-                         "disk_kernel_catalog", "event_texts", "retention_task",
-                         "shipped_tables", "staleness_watch", "table_admission",
-                         "node_staleness", "table_lookup", "workload_catalog"});
+         !StartsWithAny(
+             BaseName(path),
+             {"defaults_in_use", "rocksdb_", "stored_event", "stored_format",
+              "stored_records", "stored_usage", "stored_workload",
+              "disk_kernel_catalog", "event_texts", "retention_task",
+              "shipped_tables", "staleness_watch", "table_admission",
+              "node_staleness", "table_lookup", "workload_catalog"});
 }
 
 const Layer& LayerOf(std::string_view path) {

@@ -1,10 +1,10 @@
-"""What the files of engines have for launches of experts: `wavetune bench` runs this, and measures it beside decisions.
+"""What the files of engines have for launches of experts: `wavetune bench` and `wavetune workload add` run this.
 
     python3 -m wavetune.shipped_rivals request.json
 
-The request: "engines"; "folders" (none: those of the engines that are installed beside this package); "device_name";
-"launches", each [experts, intermediate, is it down, tokens]; "parameters" of the kernel. Prints a list of
-{"engine", "launches"}: of each launch a configuration, or null. What people should know goes to standard error.
+The request: "engines"; "folders" (none: those of the engines that are installed beside this package); "devices", their
+names; "launches", each [experts, intermediate, is it down, tokens]. Prints what there is: by device, then by launch
+("vllm E=128,N=768,down M=16"). What people should know goes to standard error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any, Iterator, Mapping, Optional, Sequence
+from typing import Iterator, Optional, Sequence
 
 from wavetune import engine_files, experts
 from wavetune.engine_files import EngineFolder, FileKey, Shipped
@@ -77,25 +77,27 @@ def _file_of(folder: EngineFolder, key: FileKey) -> Optional[Shipped]:
     return shipped
 
 
-def _launches(folder: EngineFolder, request: Mapping[str, Any]) -> list[Optional[dict[str, int]]]:
+def _launches(folder: EngineFolder, device: str, asked: Sequence[Sequence[int]]) -> dict[str, dict[str, int]]:
+    result: dict[str, dict[str, int]] = {}
     files: dict[FileKey, Optional[Shipped]] = {}
-    result: list[Optional[dict[str, int]]] = []
     unknown = 0
-    for count, width, is_down, tokens in request["launches"]:
-        key = FileKey(count, width, request["device_name"])
+    for count, width, is_down, tokens in dict.fromkeys(map(tuple, asked)):
+        key = FileKey(count, width, device)
         if key not in files:
             files[key] = _file_of(folder, key)
         shipped = files[key]
         if shipped is None:
-            result.append(None)
             continue
         own = shipped.at(tokens)
-        result.append(experts.in_words_of(request["parameters"], own.down if is_down else own.gate_up))
-        unknown += result[-1] is None
+        launch = experts.in_words_of([*experts.PARAMETERS, experts.USE_TMA], own.down if is_down else own.gate_up)
+        if launch is None:
+            unknown += 1
+            continue
+        result[f"{folder.engine} E={count},N={width}{',down' if is_down else ''} M={tokens}"] = launch
     if unknown:
         _say(
-            f"at {unknown} problems {folder.engine}'s file has what the kernel does not take (USE_TMA, SPLIT_K), and is not "
-            "measured"
+            f"at {unknown} problems {folder.engine}'s file has what no kernel takes (SPLIT_K above 1, other parameters): "
+            "it is not measured there"
         )
     return result
 
@@ -103,14 +105,14 @@ def _launches(folder: EngineFolder, request: Mapping[str, Any]) -> list[Optional
 def main(arguments: Sequence[str]) -> int:
     request = json.loads(Path(arguments[0]).read_bytes())
     try:
-        answer = [
-            {"engine": folder.engine, "launches": _launches(folder, request)}
-            for folder in _folders(request["engines"], request["folders"])
-        ]
+        answer: dict[str, dict[str, dict[str, int]]] = {device: {} for device in request["devices"]}
+        for folder in _folders(request["engines"], request["folders"]):
+            for device, launches in answer.items():
+                launches.update(_launches(folder, device, request["launches"]))
     except Error as error:
         _say(str(error))
         return 2
-    json.dump(answer, sys.stdout)
+    json.dump({device: launches for device, launches in answer.items() if launches}, sys.stdout, separators=(",", ":"))
     return 0
 
 
