@@ -294,10 +294,11 @@ TEST_F(FleetAdminTrialTest,
   std::string name = "c";
   while (RolloutNumber(second_, name) <= RolloutNumber(second_, "b"))
     name += "c";
+  // Before it joins: of the stage before it would serve the table on trial.
+  SetStage(RolloutNumber(second_, "b"), "");
   const auto c = JoinAs(name, 3);
   c->Trust(TrustIn({1, 2, 3}));
   b_->Trust(TrustIn({1, 2, 3}));
-  SetStage(RolloutNumber(second_, "b"), "");
   ASSERT_TRUE(AllServe({c.get()}, first_));
   a_->Stop();
   const std::string revoked =

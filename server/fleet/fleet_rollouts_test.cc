@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -288,7 +289,9 @@ TEST_F(FleetRolloutsTest, WhatWasHaltedIsNeitherAHeadNorARolloutAgain) {
     EXPECT_TRUE(Eventually([&] { return node->node().Halted().size() == 1; }));
     node->SetProblem("");
   }
-  // It is halted again, and nobody has served it meanwhile.
+  // It is halted again, and nobody has served it meanwhile. (A node counts a
+  // moment after it serves.)
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   std::vector<int64_t> adopted;
   for (const auto& node : nodes_)
     adopted.push_back(node->node().fleet_->View().counts.adopted);

@@ -423,14 +423,14 @@ TEST_F(FleetTablesTest, TwoNodesOfOneIdentityServeOneTable) {
   const auto b = Join("same", 1);
   ASSERT_TRUE(AllServe({a.get(), b.get()}, a->Profile(10)));
   ASSERT_TRUE(AllServe({a.get(), b.get()}, b->Profile(11)));
-  // At once: one of them is the fleet's, the other a candidate.
+  // At once: one of them is the fleet's, the other a candidate, or one before.
   const std::string one = a->Profile(12);
   const std::string two = b->Profile(13);
-  ASSERT_TRUE(Eventually([&] {
-    return a->fleet_->View().counts.lost + b->fleet_->View().counts.lost == 1;
+  EXPECT_TRUE(Eventually([&] {
+    return (a->Serves(one) && b->Serves(one)) ||
+           (a->Serves(two) && b->Serves(two));
   }));
-  const std::string winner = a->fleet_->View().counts.lost == 1 ? two : one;
-  EXPECT_TRUE(AllServe({a.get(), b.get()}, winner));
+  EXPECT_LE(a->fleet_->View().counts.lost + b->fleet_->View().counts.lost, 1);
 }
 
 TEST_F(FleetTablesTest, AnOwnTableIsPublishedOverOneThatCannotServe) {
