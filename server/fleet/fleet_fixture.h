@@ -54,15 +54,6 @@ class FleetFixture : public ::testing::Test {
     return std::make_unique<Node>(&fleet_, folder_ / "kernels", name, key,
                                   trust);
   }
-  static bool AllServe(const std::vector<Node*>& nodes,
-                       const std::string& digest) {
-    return Eventually([&] {
-      for (Node* node : nodes) {
-        if (!node->Serves(digest)) return false;
-      }
-      return true;
-    });
-  }
   // Writes an entry as somebody who can write to the registry.
   void Write(const std::string& key, const std::string& value) {
     FakeFleetRegistry somebody(&fleet_);

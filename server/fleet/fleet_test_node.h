@@ -190,6 +190,16 @@ class FleetTestNode {
   std::unique_ptr<FleetTables> fleet_;
 };
 
+// Waits until all of them serve it, half a minute at most.
+inline bool AllServe(const std::vector<FleetTestNode*>& nodes,
+                     const std::string& digest) {
+  return Eventually([&] {
+    return std::all_of(nodes.begin(), nodes.end(), [&](FleetTestNode* node) {
+      return node->Serves(digest);
+    });
+  });
+}
+
 }  // namespace wavetune::testing
 
 #endif  // WAVETUNE_SERVER_FLEET_FLEET_TEST_NODE_H_

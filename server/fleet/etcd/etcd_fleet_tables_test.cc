@@ -74,15 +74,6 @@ class EtcdFleetTablesTest : public ::testing::Test {
                                  const std::string& name, char key = 1) {
     return Join(OptionsOf(url), name, key);
   }
-  static bool AllServe(const std::vector<EtcdNode*>& nodes,
-                       const std::string& digest) {
-    return Eventually([&] {
-      for (EtcdNode* node : nodes) {
-        if (!node->Serves(digest)) return false;
-      }
-      return true;
-    });
-  }
   // The digest that the registry's head names.
   static std::string HeadOf(EtcdNode& node) {
     const std::string key = HeadKey(node.Key());
@@ -155,7 +146,7 @@ TEST_F(EtcdFleetTablesTest, ALeaderThatDiesMidPromotionLeavesOneWinner) {
   const auto a = Join(url, "a");
   const auto b = Join(url, "b", 2);
   const auto c = Join(url, "c", 0);
-  const std::vector<EtcdNode*> all = {a.get(), b.get(), c.get()};
+  const std::vector<FleetTestNode*> all = {a.get(), b.get(), c.get()};
   ASSERT_TRUE(AllServe(all, a->Profile(10)));
   for (int round = 0; round < 3; ++round) {
     TestEtcd* leader = nullptr;
@@ -179,8 +170,9 @@ TEST_F(EtcdFleetTablesTest, ALeaderThatDiesMidPromotionLeavesOneWinner) {
     ASSERT_TRUE(Eventually([&] {
       winner = HeadOf(*c);
       return (winner == mine || winner == other) &&
-             std::all_of(all.begin(), all.end(),
-                         [&](EtcdNode* node) { return node->Serves(winner); });
+             std::all_of(all.begin(), all.end(), [&](FleetTestNode* node) {
+               return node->Serves(winner);
+             });
     })) << round;
     // The other one lost; or it was published, and much later came this one.
     const std::string loser = winner == mine ? other : mine;
@@ -196,9 +188,9 @@ TEST_F(EtcdFleetTablesTest, ALeaderThatDiesMidPromotionLeavesOneWinner) {
 
     leader->Start();
   }
-  for (EtcdNode* node : all) {
-    EXPECT_EQ(node->View().counts.refused_replayed, 0);
-    EXPECT_EQ(node->View().counts.refused_payload, 0);
+  for (FleetTestNode* node : all) {
+    EXPECT_EQ(node->fleet_->View().counts.refused_replayed, 0);
+    EXPECT_EQ(node->fleet_->View().counts.refused_payload, 0);
   }
 }
 
