@@ -120,7 +120,8 @@ class EngineFileTest : public JobQueueWorkloadTest {
 
 TEST_F(EngineFileTest, ATableThatIsSlowerThanAnEnginesFileIsRefused) {
   // The fake fit chooses what is fastest on the whole, which this is not.
-  const auto [fastest, own] = Extremes();
+  const Configuration fastest = Extremes().first;
+  const Configuration own = Extremes().second;
   const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
   FakeMeasurementExecutor device(
       {.facts = testing::H200(),
