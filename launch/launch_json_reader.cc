@@ -6,8 +6,6 @@
 
 namespace wavetune {
 
-using Json = JsonReader::Json;
-
 void JsonReader::Check(bool sound, absl::string_view name,
                        absl::string_view fault) {
   if (sound || !status_.ok()) return;
@@ -15,12 +13,12 @@ void JsonReader::Check(bool sound, absl::string_view name,
       absl::StrCat("launch.json: ", name, ": ", fault));
 }
 
-const Json& JsonReader::nothing() {
+const JsonReader::Json& JsonReader::nothing() {
   static const Json* const nothing = new Json(Json::array());
   return *nothing;
 }
 
-const Json& JsonReader::Get(const Json& json, const char* name) {
+const JsonReader::Json& JsonReader::Get(const Json& json, const char* name) {
   if (json.is_object()) {
     const auto found = json.find(name);
     if (found != json.end()) return *found;
@@ -29,7 +27,7 @@ const Json& JsonReader::Get(const Json& json, const char* name) {
   return nothing();
 }
 
-const Json& JsonReader::List(const Json& json, const char* name) {
+const JsonReader::Json& JsonReader::List(const Json& json, const char* name) {
   const Json& value = Get(json, name);
   Check(value.is_array(), name, "is no list");
   return value.is_array() ? value : nothing();

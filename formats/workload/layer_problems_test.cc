@@ -159,8 +159,8 @@ TEST(LayerProblemsTest, ExpertsHaveWhatFilesOfTheKernelsEnginesSay) {
   layers.engine_launches["NVIDIA L4"] = of_device;
   const auto rivals = [&](size_t product) {
     std::vector<size_t> counts;
-    for (const WeightedProblem& weighted :
-         ProblemsOf(layers, 4, spec, TokenCounts::kProfiled)[product].problems)
+    const auto products = ProblemsOf(layers, 4, spec, TokenCounts::kProfiled);
+    for (const WeightedProblem& weighted : products[product].problems)
       counts.push_back(weighted.rivals.size());
     return counts;
   };

@@ -65,7 +65,7 @@ struct EtcdMember {
                    const Request& request, Response* response) const {
     using grpc::internal::RpcMethod;
     EtcdAnswer<Response> answer;
-    const grpc::Status status = grpc::internal::BlockingUnaryCall(
+    grpc::Status status = grpc::internal::BlockingUnaryCall(
         channel.get(), RpcMethod(method, RpcMethod::NORMAL_RPC), context,
         request, &answer);
     if (!status.ok()) return status;

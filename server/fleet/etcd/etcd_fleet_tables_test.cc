@@ -221,8 +221,9 @@ TEST_F(EtcdFleetTablesTest, WithoutAFleetThatAnswersANodeServesAndSaysWhy) {
       {OptionsOf(asks.url()), "asks for a user"},
       {stranger, "another user or password"},
       {elsewhere, "readwrite"}};
-  for (const auto& [options, why] : cases) {
-    const auto node = Join(options, "a");
+  for (const std::pair<EtcdOptions, std::string>& fault : cases) {
+    const auto node = Join(fault.first, "a");
+    const std::string& why = fault.second;
     const std::string mine = node->Profile(10);
     EXPECT_SOON(node->View().outage, HasSubstr(why));
     EXPECT_EQ(node->Serving(), mine) << why;
