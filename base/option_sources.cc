@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "base/environment_variable.h"
+#include "base/input_file.h"
+#include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "base/suggestion.h"
 
@@ -19,6 +22,8 @@ namespace {
 
 // Where comments begin in the text, for people.
 constexpr size_t kSourceColumn = 48;
+constexpr size_t kMostConfigBytes = size_t{1} << 20;
+constexpr size_t kMostShownBytes = 80;
 
 bool IsIn(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -51,6 +56,32 @@ std::string Line(const std::string& name, const std::string& value,
   return absl::StrCat(line, std::string(spaces, ' '), "# ", source, "\n");
 }
 
+std::string Shown(absl::string_view word) {
+  return absl::CHexEscape(ShortenedText(word, kMostShownBytes));
+}
+
+// CLI11 takes any '#' for a comment, also that of "/a#b".
+std::string WithoutComments(absl::string_view text) {
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  for (absl::string_view& line : lines) {
+    size_t at = line.find('#');
+    while (at != absl::string_view::npos && at > 0 &&
+           !absl::ascii_isspace(line[at - 1]))
+      at = line.find('#', at + 1);
+    line = line.substr(0, at);
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+std::vector<CLI::ConfigItem> ItemsOf(absl::string_view text) {
+  // A value is one whole line: not a list in brackets, which "[::1]:9478" would
+  // begin, nor one with commas, as "etcd://a:1,b:1" is.
+  CLI::ConfigBase format;
+  format.comment('\n')->arrayBounds('\n', '\n');
+  std::istringstream lines(WithoutComments(text));
+  return format.from_config(lines);
+}
+
 // A list that is one value elsewhere has a delimiter.
 bool TakesMany(const CLI::Option& option) {
   return option.get_items_expected_max() > 1;
@@ -79,7 +110,7 @@ OptionSources::OptionSources(CLI::App& app, std::string section,
         option->get_default_str().empty()) {
       option->default_str("false");
     }
-    taken_.push_back({name, option, ""});
+    taken_.push_back({name, option, false});
   }
   app.add_option(
          "--config", path_,
@@ -95,11 +126,10 @@ OptionSources::OptionSources(CLI::App& app, std::string section,
 
 absl::Status OptionSources::ApplyFile() {
   if (path_.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const ConfigFile file,
-                   ReadConfigFile(path_, ConfigSections()));
-  const auto entries = file.sections.find(section_);
-  return entries == file.sections.end() ? absl::OkStatus()
-                                        : ApplyEntries(entries->second);
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadOwnInputFile(path_, kMostConfigBytes));
+  const absl::Status status = ApplyText(text);
+  return status.ok() ? status : AtPath(status, path_);
 }
 
 OptionSources::Taken* OptionSources::Find(const std::string& key) {
@@ -109,58 +139,69 @@ OptionSources::Taken* OptionSources::Find(const std::string& key) {
   return found == taken_.end() ? nullptr : &*found;
 }
 
-absl::Status OptionSources::ApplyEntries(
-    const std::vector<ConfigEntry>& entries) {
-  std::map<std::string, std::vector<ConfigEntry>> by_key;
-  for (const ConfigEntry& entry : entries) by_key[entry.key].push_back(entry);
-  for (const auto& [key, values] : by_key) {
-    Taken* const taken = Find(key);
+absl::Status OptionSources::ApplyText(absl::string_view text) {
+  std::map<Taken*, std::vector<std::string>> values;
+  for (const CLI::ConfigItem& item : ItemsOf(text)) {
+    const std::string section = absl::StrJoin(item.parents, ".");
+    if (section.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          Shown(item.name), " stands before any section: put [",
+          absl::StrJoin(ConfigSections(), "] or ["), "] above it"));
+    }
+    if (!IsIn(ConfigSections(), section)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("[", Shown(section), "] is no section",
+                       Suggestion(section, ConfigSections())));
+    }
+    if (section != section_ || item.inputs.empty()) continue;
+    Taken* const taken = Find(item.name);
     if (taken == nullptr) {
       std::vector<std::string> known;
       for (const Taken& other : taken_) known.push_back(other.name);
       return absl::InvalidArgumentError(
-          absl::StrCat(path_, ":", values.front().line, ": [", section_,
-                       "] has no key ", key, Suggestion(key, known)));
+          absl::StrCat("[", section_, "] has no key ", Shown(item.name),
+                       Suggestion(item.name, known)));
     }
-    RETURN_IF_ERROR(ApplyValues(*taken, values));
+    for (const std::string& value : item.inputs)
+      if (!value.empty()) values[taken].push_back(value);
   }
+  for (const auto& [taken, given] : values)
+    RETURN_IF_ERROR(ApplyValues(*taken, given));
   return absl::OkStatus();
 }
 
 absl::Status OptionSources::ApplyValues(
-    Taken& taken, const std::vector<ConfigEntry>& entries) {
-  const std::string at = absl::StrCat(path_, ":", entries.front().line);
+    Taken& taken, const std::vector<std::string>& values) {
   CLI::Option& option = *taken.option;
-  if (entries.size() > 1 && !TakesMany(option)) {
+  if (values.size() > 1 && !TakesMany(option)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path_, ":", entries.back().line, ": ", taken.name,
-                     " stands twice, first in line ", entries.front().line));
+        absl::StrCat(taken.name, " stands twice: leave one"));
+  }
+  // As CLI11 reads a key alone.
+  if (option.get_items_expected_max() > 0 && IsIn(values, "true")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(taken.name, " takes a value: ", taken.name, " = ..."));
   }
   const bool given = option.count() > 0;
   const std::vector<std::string> before = option.results();
-  const auto give = [&option](const std::vector<std::string>& values) {
+  const auto give = [&option](const std::vector<std::string>& results) {
     option.clear();
-    for (const std::string& value : values) option.add_result(value);
+    for (const std::string& result : results) option.add_result(result);
     option.run_callback();
   };
-  std::vector<std::string> values;
-  for (const ConfigEntry& entry : entries) values.push_back(entry.value);
   absl::Status status;
   try {
     give(values);
   } catch (const CLI::Error& error) {  // CLI11 has no other way.
-    status = absl::InvalidArgumentError(absl::StrCat(at, ": ", error.what()));
+    status = absl::InvalidArgumentError(error.what());
   }
-  if (!given) {
-    taken.file_source = at;
-    return status;
-  }
-  give(before);  // It was judged only.
+  taken.from_file = !given;
+  if (given) give(before);  // It was judged only.
   return status;
 }
 
 std::string OptionSources::SourceOf(const Taken& taken) const {
-  if (!taken.file_source.empty()) return taken.file_source;
+  if (taken.from_file) return path_;
   if (taken.option->count() == 0) return "default";
   const std::vector<CLI::Option*>& line = app_.parse_order();
   const bool on_line =

@@ -1,9 +1,19 @@
 // OptionSources: an option's value comes from the command line, else from the
 // environment, else from the configuration file, else it is the default.
 //
-// CLI11 reads a configuration file before the environment, so it is not asked
-// to. The file's values go to the options that are still without one once CLI11
-// has parsed.
+// The file is one for daemon and agent. CLI11 reads it, as INI:
+//
+//   # What stands after a '#' at a line's beginning, or after a space, is a
+//   # comment.
+//   [daemon]
+//   budget = 60
+//   kernels-dir = /usr/share/wavetune/kernels
+//   kernels-dir = /srv/kernels   # may stand again
+//
+// It names paths that programs run from and groups that are let in, so only
+// root and the process's user may be able to change it. CLI11 would apply it
+// before the environment, so its values go to the options that are still
+// without one once CLI11 has parsed.
 //
 //   CLI::App app;
 //   Declare(app, arguments);
@@ -23,7 +33,6 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/config_file.h"
 
 namespace wavetune {
 
@@ -47,9 +56,10 @@ class OptionSources {
                 const std::vector<std::string>& not_in_file = {});
 
   // Gives options without a value what the file of --config says, after
-  // parsing. Without --config does nothing. Errors: as ReadConfigFile;
-  // INVALID_ARGUMENT with path and line for an unknown key and a value that its
-  // option does not take, also where a flag or variable wins.
+  // parsing; a key without a value says nothing. Without --config does nothing.
+  // Errors: as ReadOwnInputFile; INVALID_ARGUMENT with the path for an unknown
+  // section or key and a value that its option does not take, also where a flag
+  // or variable wins.
   absl::Status ApplyFile();
 
   // Whether only the configuration is wanted, not the program.
@@ -69,13 +79,13 @@ class OptionSources {
   struct Taken {
     std::string name;
     CLI::Option* option;
-    std::string file_source;  // "/path:12" where its value is the file's.
+    bool from_file;  // Its value is the file's.
   };
 
   Taken* Find(const std::string& key);
-  absl::Status ApplyEntries(const std::vector<ConfigEntry>& entries);
+  absl::Status ApplyText(absl::string_view text);
   absl::Status ApplyValues(Taken& taken,
-                           const std::vector<ConfigEntry>& entries);
+                           const std::vector<std::string>& values);
   std::string SourceOf(const Taken& taken) const;
 
   CLI::App& app_;

@@ -97,7 +97,7 @@ TEST(OptionSourcesTest, TheCommandLineWinsThenTheEnvironmentThenTheFile) {
   EXPECT_THAT(text, ::testing::ContainsRegex("budget = 8 +# --budget"));
   EXPECT_THAT(text, ::testing::ContainsRegex(
                         "store = /environment +# WAVETUNE_TEST_STORE"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("kernels-dir = /file +# .*:4"));
+  EXPECT_THAT(text, ::testing::ContainsRegex("kernels-dir = /file +# .*.conf"));
   EXPECT_THAT(text,
               ::testing::ContainsRegex("even-if-busy = false +# default"));
 }
@@ -116,27 +116,59 @@ TEST(OptionSourcesTest, WhatItPrintsIsAFileThatSaysTheSame) {
   EXPECT_THAT(second.dirs, ElementsAre("/x", "/y"));
 }
 
+TEST(OptionSourcesTest, AValueIsTheRestOfItsLineUpToAComment) {
+  Program program;
+  const absl::Status status = program.Run(
+      {},
+      "# a comment\n\n[agent]  # of another program\n\n[daemon]\t# ours\r\n"
+      "  store=[::1]:9,a b#c  # where it is\r\nkernels-dir =\t# none\n"
+      "#budget = 7\n[agent]\n[daemon]\nkernels-dir = \"/a b\"\n");
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(program.store, "[::1]:9,a b#c");
+  EXPECT_THAT(program.dirs, ElementsAre("/a b"));
+  EXPECT_EQ(program.budget, 60);
+  EXPECT_EQ(Program().FaultOf(""), "");
+}
+
 TEST(OptionSourcesTest, AKeyThatNobodyKnowsIsRefusedWithTheNearest) {
   EXPECT_THAT(Program().FaultOf("[daemon]\n\nbugdet = 5\n"),
-              HasSubstr(".conf:3: [daemon] has no key bugdet; did you mean "
+              HasSubstr(".conf: [daemon] has no key bugdet; did you mean "
                         "budget?"));
   EXPECT_THAT(Program().FaultOf("[daemon]\nno-auto-refine = true\n"),
               HasSubstr("did you mean auto-refine?"));
+  EXPECT_THAT(Program().FaultOf("[daemon]\nbudget 60\n"),
+              HasSubstr("has no key budget 60"));
   for (const char* key : {"help", "config", "print-config", "end-with-stdin"}) {
     EXPECT_THAT(Program().FaultOf(std::string("[daemon]\n") + key + " = 1\n"),
                 HasSubstr("has no key"));
   }
+  // Nothing that a terminal would obey.
+  EXPECT_THAT(Program().FaultOf("[daemon]\n\x1b[2J = 1\n"),
+              ::testing::AllOf(HasSubstr("has no key"),
+                               ::testing::Not(HasSubstr("\x1b"))));
+}
+
+TEST(OptionSourcesTest, ASectionThatNobodyKnowsIsRefusedWithTheNearest) {
+  EXPECT_THAT(Program().FaultOf("[deamon]\n"),
+              HasSubstr(".conf: [deamon] is no section; did you mean daemon?"));
+  EXPECT_THAT(Program().FaultOf("budget = 60\n"),
+              HasSubstr("budget stands before any section: put [daemon] or "
+                        "[agent] above it"));
+  EXPECT_THAT(Program().FaultOf("[daemon\nbudget = 60\n"),
+              HasSubstr("[daemon stands before any section"));
 }
 
 TEST(OptionSourcesTest, AValueThatItsOptionDoesNotTakeIsRefused) {
   EXPECT_THAT(Program().FaultOf("[daemon]\nbudget = 500\n"),
-              HasSubstr(".conf:2: --budget: Value 500 not in range"));
+              HasSubstr(".conf: --budget: Value 500 not in range"));
   EXPECT_THAT(Program().FaultOf("[daemon]\nbudget = many\n"),
-              HasSubstr(".conf:2"));
+              HasSubstr(".conf: --budget: Value many not in range"));
   EXPECT_THAT(Program().FaultOf("[daemon]\neven-if-busy = perhaps\n"),
-              HasSubstr(".conf:2"));
-  EXPECT_THAT(Program().FaultOf("[daemon]\nbudget = 5\nbudget = 6\n"),
-              HasSubstr(".conf:3: budget stands twice, first in line 2"));
+              HasSubstr("--even-if-busy"));
+  EXPECT_THAT(Program().FaultOf("[daemon]\nbudget = 5\n[daemon]\nbudget=6\n"),
+              HasSubstr(".conf: budget stands twice"));
+  EXPECT_THAT(Program().FaultOf("[daemon]\nstore\n"),
+              HasSubstr(".conf: store takes a value: store = ..."));
 }
 
 TEST(OptionSourcesTest, AFileIsJudgedAlsoWhereItIsOverruled) {
@@ -145,6 +177,15 @@ TEST(OptionSourcesTest, AFileIsJudgedAlsoWhereItIsOverruled) {
       program.Run({"--budget=8"}, "[daemon]\nbudget = 500\n");
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_EQ(program.budget, 8);
+}
+
+TEST(OptionSourcesTest, AFileThatOthersCanChangeIsNotRead) {
+  Program program;
+  ASSERT_TRUE(program.Run({}, "[daemon]\nbudget = 5\n").ok());
+  ::chmod(program.sources->path().c_str(), 0666);
+  const absl::Status status = program.sources->ApplyFile();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("chmod go-w"));
 }
 
 TEST(OptionSourcesTest, WithoutAFileNothingIsRead) {

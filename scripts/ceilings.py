@@ -15,7 +15,7 @@ import sys
 import fit_constants
 from prose import tracked
 
-CEILINGS = {"tuned constants": 71, "lines of C++": 139950, "callbacks of the server": 162}
+CEILINGS = {"tuned constants": 71, "lines of C++": 139818, "callbacks of the server": 162}
 NO_PART = re.compile(r"_test\.|(^|/)(fake_|tests?/|testing/)|fixture")
 
 

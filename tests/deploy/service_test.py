@@ -132,14 +132,14 @@ class BadConfigTest(Case):
         return told[0]
 
     def test_a_key_that_is_not_known_is_told_with_the_nearest(self) -> None:
-        self.assertIn("wavetune.conf:2: [daemon] has no key bugdet; did you mean budget?",
+        self.assertIn("wavetune.conf: [daemon] has no key bugdet; did you mean budget?",
                       self.refused("[daemon]\nbugdet = 3\n"))
         self.assertIn("[agent] has no key cache-limit-mb; did you mean cache-limit-mib?",
                       self.refused("[agent]\ncache-limit-mb = 3\n", "wavetune-agent"))
         self.assertIn("did you mean daemon?", self.refused("[deamon]\n"))
 
     def test_a_value_that_is_out_of_range_is_told(self) -> None:
-        self.assertIn("wavetune.conf:3: --budget:", self.refused("[daemon]\n\nbudget = 0\n"))
+        self.assertIn("wavetune.conf: --budget:", self.refused("[daemon]\n\nbudget = 0\n"))
         self.assertIn("--log-level:", self.refused("[agent]\nlog-level = loud\n", "wavetune-agent"))
 
     def test_a_program_does_not_judge_the_others_section(self) -> None:
