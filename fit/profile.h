@@ -51,7 +51,7 @@ struct ProfileOptions {
                                      // time passes this; 0: no limit.
   double near_tie = 0.005;           // Table::near_tie.
   // Devices that measure at a time, >= 1: a step has work for all of them.
-  int boards = 1;
+  int devices = 1;
 };
 
 // Everything known of one (kernel, device class).

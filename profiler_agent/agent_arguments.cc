@@ -173,8 +173,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--replay-judged", arguments.backend.replay_judged,
                "Answer at the problems that quality is judged on, too; for "
                "`wavetune bench`, never for profiling");
-  app.add_option("--replay-boards", arguments.backend.replay_boards,
-                 "How many boards to pretend of each recorded device; their "
+  app.add_option("--replay-devices", arguments.backend.replay_devices,
+                 "How many devices to pretend of each recorded device; their "
                  "UUIDs end in -b2, -b3, ...")
       ->check(NumberIn({1, 64}))
       ->capture_default_str();
@@ -249,7 +249,7 @@ void Declare(CLI::App& app, Arguments& arguments) {
   worker->add_option("--cache-dir", arguments.backend.cache_dir);
   worker->add_option("--replay-trace", arguments.backend.replay_traces);
   worker->add_flag("--replay-judged", arguments.backend.replay_judged);
-  worker->add_option("--replay-boards", arguments.backend.replay_boards);
+  worker->add_option("--replay-devices", arguments.backend.replay_devices);
   worker->add_option("--replay-pace", arguments.backend.replay_pace);
   worker->add_option("--memory-cap", arguments.backend.memory_cap);
   worker->add_option("--python", arguments.backend.python);

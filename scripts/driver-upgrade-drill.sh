@@ -10,13 +10,13 @@
 # launches of some configurations take three times as long. A daemon and an agent run on sockets in a scratch folder. Steps:
 #
 #   1  profile the kernel, under driver 1.0
-#   2  driver 2.0, as fast as before: the canary decides
+#   2  driver 2.0, as fast as before: the drift probe decides
 #   3  driver 3.0, which makes all with one value of a parameter three times as slow
 #   4  roll back to the table of before, in one command
 #   5  edit the kernel so that it is slower, and profile it: the build must be refused. --slower-edit names the sed expression for its
 #      sources; gemm_f32 has one, of others the step is left out without it
 #
-# Meanwhile a client fetches the table every 10 ms and listens to promotions. Exits 0 where no fetch failed, each canary took 10 s at
+# Meanwhile a client fetches the table every 10 ms and listens to promotions. Exits 0 where no fetch failed, each drift probe took 10 s at
 # most, step 2 carried over with the next epoch, notices came within 1 s, the rollback served, and the build was refused.
 
 . "$(dirname "$0")/lib/common.sh"
@@ -104,7 +104,7 @@ pretend "driver = 2.0"
 await_drift "${before}"
 "${bin}/wavetune" jobs show "${job}"
 action="$(ask "said['drift']['action']" jobs show "${job}")"
-check "the canary took $(ask "round(said['drift']['seconds'], 2)" jobs show "${job}") s" \
+check "the drift probe took $(ask "round(said['drift']['seconds'], 2)" jobs show "${job}") s" \
   at_most "$(ask "said['drift']['seconds']" jobs show "${job}")" 10
 check "the table is carried over: ${action}" test "${action}" = CARRY_OVER
 check "the epoch is $(serving epoch), after ${first_epoch}" test "$(serving epoch)" -eq "$((first_epoch + 1))"
@@ -118,7 +118,7 @@ pretend "driver = 3.0" "slower = 3 where ${choice}"
 await_drift "${before}"
 "${bin}/wavetune" jobs show "${job}"
 action="$(ask "said['drift']['action']" jobs show "${job}")"
-check "the canary took $(ask "round(said['drift']['seconds'], 2)" jobs show "${job}") s" \
+check "the drift probe took $(ask "round(said['drift']['seconds'], 2)" jobs show "${job}") s" \
   at_most "$(ask "said['drift']['seconds']" jobs show "${job}")" 10
 check "it is not carried over: ${action}" test "${action}" != CARRY_OVER
 

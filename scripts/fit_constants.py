@@ -28,7 +28,7 @@ NOT_TUNED = {
     "for people": "kDoesNotFollowWaves kSomeProblemsHaveNoCandidate kContradictoryMeasurements kThrottledMeasurements "
                   "kProfilesDisagree kUncalibratedBounds kRowsWithoutSamples kPoorFit kMostWarnings kNoCandidate kFewWaves",
     "of recordings, which no profile takes": "kGridAnchors kGridFillDelay kSteps kLadderSteps kLoopSteps",
-    "sizes of batches and tables": "kBatch kBatchOfBoard",
+    "sizes of batches and tables": "kBatch kBatchOfDevice",
     "a low-discrepancy sequence": "kNeighbourSteps kFactors",
 }
 

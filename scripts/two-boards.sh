@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Whether a node's boards share a profile: its wall time on one board and on all, how good the tables are, and what becomes of a
-# profile while one of the boards is busy, then hot.
+# Whether a node's devices share a profile: its wall time on one device and on all, how good the tables are, and what becomes of a
+# profile while one of the devices is busy, then hot.
 #
 #   scripts/two-boards.sh build/ci/bin --backends cuda
 #   KERNELS=tests/data/h200 SHAPES=judged.csv JUDGED=--replay-judged scripts/two-boards.sh build/dev/bin \
-#     --backends replay --replay-trace tests/data/h200/gemm_bf16 --replay-boards 2 --replay-pace 4
+#     --backends replay --replay-trace tests/data/h200/gemm_bf16 --replay-devices 2 --replay-pace 4
 #
 # Quality is speed_up_over_default_geomean of `wavetune bench`, or with EXHAUSTIVE oracle_fraction_geomean.
 # First the folder with wavetuned, wavetune-agent and wavetune of a build with tests (--inject), then options for the agent. Other things from the environment:

@@ -60,7 +60,7 @@ constexpr std::chrono::seconds kBatchGrace{5};
 constexpr WorkQueue::Room kMostWaiting{.works = 128, .bytes = 16 * kMiB};
 constexpr WorkQueue::Room kMostOfUser{.works = 32, .bytes = 4 * kMiB};
 
-// The newest, among which a start looks for what canaries found.
+// The newest, among which a start looks for what drift probes found.
 constexpr int kJobsRemembered = 1000;
 // How soon an edited kernel, or a device of another driver, is noticed.
 constexpr std::chrono::milliseconds kSurroundingsInterval{1000};
@@ -243,7 +243,7 @@ class Daemon::Impl {
     defaults_.Load();
     RETURN_IF_ERROR(fleet_.Start());
     RETURN_IF_ERROR(jobs_.Start());
-    RememberCanaries();
+    RememberDriftProbes();
     surroundings_.Start(kSurroundingsInterval, [this] {
       kernels_.Refresh();
       shipped_.Look();
@@ -406,15 +406,15 @@ class Daemon::Impl {
       fleet_.OnJob(job);
       if (job.finished()) ++jobs_ended_;
     };
-    services.canary_judged = [this](const JobRecord& job) {
-      activity_.AddCanary(job);
-      events_.Record(CanaryEvent(job));
+    services.drift_probe_judged = [this](const JobRecord& job) {
+      activity_.AddDriftProbe(job);
+      events_.Record(DriftProbeEvent(job));
     };
     services.table_refused = [this](const RejectedTable& table) {
       events_.Record(EventOf(table));
     };
-    services.board_rated = [this](const JobRecord&, const std::string& uuid,
-                                  const BoardRatio& ratio) {
+    services.device_rated = [this](const JobRecord&, const std::string& uuid,
+                                   const DeviceRatio& ratio) {
       devices_.SetClassRatio(uuid, ratio);
     };
     services.agent_wait_s = options_.agent_wait_s;
@@ -457,13 +457,13 @@ class Daemon::Impl {
     });
   }
 
-  // What the last canaries found stays known over a restart.
-  void RememberCanaries() {
+  // What the last drift probes found stays known over a restart.
+  void RememberDriftProbes() {
     const absl::StatusOr<std::vector<JobRecord>> jobs =
         jobs_.List(kJobsRemembered);
     if (!jobs.ok()) return Warn(std::string(jobs.status().message()));
     for (auto job = jobs->rbegin(); job != jobs->rend(); ++job)
-      activity_.AddCanary(*job);
+      activity_.AddDriftProbe(*job);
   }
 
   // What could not be stored is stored as soon as it can be.

@@ -162,10 +162,10 @@ TEST_F(DaemonMetricsTest, ADaemonThatProfilesTellsOfIt) {
                               "method=\"Reprofile\",le=\"+Inf\"}"));
 }
 
-TEST_F(DaemonMetricsTest, TellsHowWellATableFitsAndWhatACanaryFound) {
-  const std::string canary =
-      "wavetune_canary_drift_ratio{kernel=\"copy\",silicon=\"mp=4\"}";
-  EXPECT_EQ(Value(canary), "");
+TEST_F(DaemonMetricsTest, TellsHowWellATableFitsAndWhatADriftProbeFound) {
+  const std::string probe =
+      "wavetune_drift_probe_ratio{kernel=\"copy\",silicon=\"mp=4\"}";
+  EXPECT_EQ(Value(probe), "");
   JobRecord job;
   job.state = JobState::kSucceeded;
   job.key.kernel = "copy";
@@ -182,7 +182,7 @@ TEST_F(DaemonMetricsTest, TellsHowWellATableFitsAndWhatACanaryFound) {
   };
   StartDaemon(options);
   // Also after a restart.
-  EXPECT_EQ(Value(canary), "1.25");
+  EXPECT_EQ(Value(probe), "1.25");
   const auto agent = Attach("GPU-1");
   EXPECT_EQ(Reprofile().state(), v1::SUCCEEDED);
   const std::string text = Scrape();

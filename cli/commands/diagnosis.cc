@@ -233,7 +233,7 @@ void LookAtKernels(const Observations& seen, Findings& findings) {
            : "wavetune reprofile"});
 }
 
-// A class job says which of its boards are busy, hot or away.
+// A class job says which of its devices are busy, hot or away.
 void LookAtWaiting(const v1::JobInfo& job, int64_t now_us, Findings& findings) {
   const double waited_s =
       static_cast<double>(now_us - job.waits_since_us()) * 1e-6;

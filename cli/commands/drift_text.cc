@@ -28,7 +28,7 @@ void PrintDrift(Output& out, const v1::JobInfo& job) {
   const v1::DriftReport& drift = job.drift();
   const std::string differs =
       KeyDifference(drift.from_environment(), drift.to_environment());
-  out << "  canary of table " << ShortDigest(drift.digest())
+  out << "  drift probe of table " << ShortDigest(drift.digest())
       << (differs.empty() ? "" : absl::StrCat(" (", differs, ")")) << ": "
       << ActionName(drift.action()) << "\n    " << drift.reason() << "\n    "
       << absl::StrFormat("%d samples in %.1f s", drift.samples(),

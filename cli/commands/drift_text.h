@@ -1,4 +1,4 @@
-// What a canary found, and what jobs would do, as people read them.
+// What a drift probe found, and what jobs would do, as people read them.
 #ifndef WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
 #define WAVETUNE_CLI_COMMANDS_DRIFT_TEXT_H_
 
@@ -10,8 +10,8 @@
 
 namespace wavetune::cli {
 
-// The report of a job's canary, each line indented by two; nothing where it has
-// none.
+// The report of a job's drift probe, each line indented by two; nothing where
+// it has none.
 void PrintDrift(Output& out, const v1::JobInfo& job);
 
 // One paragraph for each job.

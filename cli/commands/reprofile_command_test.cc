@@ -58,7 +58,7 @@ TEST_F(ReprofileCommandTest, ADryRunSaysWhatWouldBeDone) {
   v1::PlannedJob planned;
   planned.set_kernel("gemm_f32");
   planned.set_device_uuid("GPU-1");
-  planned.set_what("canary of table 3fa4c01b");
+  planned.set_what("drift probe of table 3fa4c01b");
   planned.set_candidates(24);
   planned.set_samples(768);
   planned.set_device_s(12.5);
@@ -66,11 +66,11 @@ TEST_F(ReprofileCommandTest, ADryRunSaysWhatWouldBeDone) {
   EXPECT_EQ(Run({"reprofile", "--dry-run"}), kExitOk);
   EXPECT_TRUE(daemon_->reprofile_request.dry_run());
   EXPECT_EQ(out_.str(),
-            "gemm_f32 on GPU-1\n  canary of table 3fa4c01b\n  at most 24 "
+            "gemm_f32 on GPU-1\n  drift probe of table 3fa4c01b\n  at most 24 "
             "candidates to compile, 768 samples, 12.5 s of device time\n"
             "nothing is queued (--dry-run)\n");
   EXPECT_EQ(Run({"reprofile", "--dry-run", "--json"}), kExitOk);
-  EXPECT_EQ(Output()["planned"][0]["what"], "canary of table 3fa4c01b");
+  EXPECT_EQ(Output()["planned"][0]["what"], "drift probe of table 3fa4c01b");
 }
 
 TEST_F(ReprofileCommandTest, AnEarlierDaemonThatQueuesAllTheSameIsAnError) {
@@ -79,7 +79,7 @@ TEST_F(ReprofileCommandTest, AnEarlierDaemonThatQueuesAllTheSameIsAnError) {
   EXPECT_THAT(err_.str(), HasSubstr("knows no --dry-run"));
 }
 
-TEST_F(ReprofileCommandTest, WaitingShowsWhatTheCanaryFound) {
+TEST_F(ReprofileCommandTest, WaitingShowsWhatTheDriftProbeFound) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   v1::JobInfo ended = Job(5, v1::SUCCEEDED);
   v1::DriftReport& drift = *ended.mutable_drift();
@@ -101,7 +101,7 @@ TEST_F(ReprofileCommandTest, WaitingShowsWhatTheCanaryFound) {
   EXPECT_THAT(
       out_.str(),
       HasSubstr(
-          "  canary of table dddddddddddddddd (driver \"580\", now "
+          "  drift probe of table dddddddddddddddd (driver \"580\", now "
           "\"590\"): profile anew\n    1 of 2 regimes drifted\n    64 samples "
           "in 3.2 s\n    one row of tiles: 20 pairs, median 1.300, worst "
           "1.400, drifted\n"));

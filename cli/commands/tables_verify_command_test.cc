@@ -45,7 +45,7 @@ TEST_F(TablesVerifyCommandTest, AsksForTheTableThatServesAndWaits) {
   EXPECT_TRUE(asked.drift());
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr("carried over, epoch 2: 1.3 times"),
-                    HasSubstr("canary of table"), Not(HasSubstr("()"))));
+                    HasSubstr("drift probe of table"), Not(HasSubstr("()"))));
   EXPECT_EQ(
       Run({"tables", "verify", "gemm_f32", "--device", "GPU-1", "--json"}),
       kExitOk);

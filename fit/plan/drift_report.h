@@ -1,7 +1,8 @@
 // DriftReport: what changed between two environments of one silicon (another
 // driver, runtime or power limit), by a few measurements under both.
 //
-// Made by JudgeCanary (fit/plan/canary.h), kept with the job that asked.
+// Made by JudgeDriftProbe (fit/plan/drift_probe.h), kept with the job that
+// asked.
 //
 // Thread safety: plain values.
 #ifndef WAVETUNE_FIT_PLAN_DRIFT_REPORT_H_

@@ -19,10 +19,10 @@ namespace wavetune {
 namespace {
 
 // Few steps, as each is planned anew; which anchors come next hardly depends on
-// the last ones. Of many boards, so many of each.
+// the last ones. Of many devices, so many of each.
 constexpr size_t kBatch = 512;
-constexpr size_t kBatchOfBoard = 128;
-// Short, as each step chooses by what the one before has shown: of two boards.
+constexpr size_t kBatchOfDevice = 128;
+// Short, as each step chooses by what the one before has shown: of two devices.
 constexpr size_t kRefinementBatch = 48;
 // Fewest survivors of screening, whatever the budget.
 constexpr size_t kLeastSurvivors = 8;
@@ -190,13 +190,13 @@ class Planner {
   }
 
   size_t Batch() const {
-    return std::max(kBatch, kBatchOfBoard * static_cast<size_t>(std::max(
-                                                input_.options.boards, 1)));
+    return std::max(kBatch, kBatchOfDevice * static_cast<size_t>(std::max(
+                                                 input_.options.devices, 1)));
   }
 
   size_t RefinementBatch() const {
     return kRefinementBatch *
-           static_cast<size_t>(std::max(input_.options.boards / 2, 1));
+           static_cast<size_t>(std::max(input_.options.devices / 2, 1));
   }
 
   bool IsRefinement() const { return input_.options.refinement_samples > 0; }

@@ -218,7 +218,7 @@ TEST_P(ProfileTest, FailedPairsAreNotAskedForAgain) {
 // measured, from what was known when those began.
 ProfileInput ProfileBeside(const SyntheticDevice& device, ProfilePhase last) {
   ProfileInput input = device.Input();
-  input.options.boards = 2;
+  input.options.devices = 2;
   std::vector<MeasureItem> pending;
   ProfilePhase phase = ProfilePhase::kScreening;
   for (;;) {
@@ -265,20 +265,20 @@ TEST_P(ProfileTest, ChoosesAsWellWherePlanningDoesNotWaitForMeasuring) {
   EXPECT_GE(quality.worst, 0.85);
 }
 
-TEST(ProfilePlanTest, OfSeveralBoardsRefiningHasFewerSteps) {
+TEST(ProfilePlanTest, OfSeveralDevicesRefiningHasFewerSteps) {
   const SyntheticDevice device(LayersOfDecodeAndPrefill(),
                                {.multiprocessors = 1, .blocks = 2});
-  std::map<int, int> steps_of;  // By the number of boards.
-  for (const int boards : {1, 2}) {
+  std::map<int, int> steps_of;  // By the number of devices.
+  for (const int devices : {1, 2}) {
     ProfileInput input = device.Input();
-    input.options.boards = boards;
+    input.options.devices = devices;
     input.options.samples_per_candidate = 100;  // As many as it wants.
     input.options.target_regret = 0;
     std::vector<ProfileStep> steps;
     Profile(device, std::move(input), &steps);
     for (const ProfileStep& step : steps) {
       if (step.phase != ProfilePhase::kRefining) continue;
-      ++steps_of[boards];
+      ++steps_of[devices];
       std::set<std::pair<Configuration, Problem>> pairs;
       for (const MeasureItem& item : step.items) {
         EXPECT_TRUE(pairs.insert({item.configuration, item.problem}).second);

@@ -68,7 +68,7 @@ class Refiner {
     return weight == 0 || regret / weight < target;
   }
 
-  // With `fill` few are joined by deeper leaders: several boards measure a
+  // With `fill` few are joined by deeper leaders: several devices measure a
   // handful in less time than it takes to plan it.
   std::vector<MeasureItem> Items(size_t most, bool fill) const {
     const std::vector<Uncertain> problems = ByRegret();
@@ -192,7 +192,7 @@ std::vector<MeasureItem> RefinementItems(
   if (!specialisation.representatives_given || most == 0) return {};
   const Refiner refiner(input, specialisation, wider, failed);
   if (refiner.BelowTarget(input.options.target_regret)) return {};
-  return refiner.Items(most, /*fill=*/input.options.boards > 1);
+  return refiner.Items(most, /*fill=*/input.options.devices > 1);
 }
 
 }  // namespace wavetune

@@ -19,7 +19,7 @@ using FailedProblems = std::vector<std::vector<Problem>>;
 
 // Returns the next pairs to measure, at most `most`, the leaders of one problem
 // one after the other. Empty when the expected regret is below the target or
-// nothing is left to be measured. Of several boards a step that would be less
+// nothing is left to be measured. Of several devices a step that would be less
 // than half full has leaders of the next turn, too (docs/decisions/0065).
 //
 // Each representative problem has a shortlist of 64 candidates, or as many as

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFewestPairs = 30;
 // Two profiles of an H200 in one hour: medians within 0.3 % (2026-11). The
-// limits leave room for other boards of a class, not for other clocks.
+// limits leave room for other devices of a class, not for other clocks.
 constexpr double kMostShift = 0.02;
 constexpr double kMostSpread = 0.10;
 

@@ -6,7 +6,7 @@
 // (docs/decisions/0010).
 //
 // A device can change without its environment key: another cooling, another
-// board of the class. So earlier samples count only while they agree with
+// device of the class. So earlier samples count only while they agree with
 // today's.
 //
 // Thread safety: pure functions.

@@ -21,8 +21,8 @@ inline constexpr uint32_t kThermal = 0x60;
 
 // Returns whether the clocks are held below what the load would otherwise get:
 // heat, or a brake from outside. The power cap does not count. Large products
-// run into it on every healthy board, in serving as well, and a table that left
-// them out would know nothing of them.
+// run into it on every healthy device, in serving as well, and a table that
+// left them out would know nothing of them.
 bool IsThrottled(uint32_t reasons);
 
 // Returns "hardware thermal slowdown, hardware power brake", the power cap

@@ -176,10 +176,10 @@ std::vector<std::string> WorkerCommand(const AgentDevicesOptions& options,
     command.insert(command.end(), {"--replay-trace", folder});
   }
   if (options.backend.replay_judged) command.emplace_back("--replay-judged");
-  if (options.backend.replay_boards != 1) {
+  if (options.backend.replay_devices != 1) {
     command.insert(
         command.end(),
-        {"--replay-boards", absl::StrCat(options.backend.replay_boards)});
+        {"--replay-devices", absl::StrCat(options.backend.replay_devices)});
   }
   if (options.backend.replay_pace != 0) {
     command.insert(command.end(), {"--replay-pace",

@@ -1,6 +1,6 @@
 // ThrottleEpisode: what a log says of a device whose clocks are held down.
 //
-// A board with bad cooling goes in and out of throttling many times a second.
+// A device with bad cooling goes in and out of throttling many times a second.
 // One line says that it began, one each ten minutes that it lasts, and one sums
 // it up: the bursts, the time, the reasons, and the lowest clock.
 //

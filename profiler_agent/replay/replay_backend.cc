@@ -23,20 +23,20 @@ absl::StatusOr<DeviceFacts> FactsOf(const std::string& folder) {
 
 ReplayBackend::ReplayBackend(Options options) : options_(std::move(options)) {}
 
-std::string ReplayBackend::BoardUuid(const std::string& device_uuid,
-                                     int board) {
-  return board == 1 ? device_uuid : absl::StrCat(device_uuid, "-b", board);
+std::string ReplayBackend::DeviceUuid(const std::string& device_uuid,
+                                      int device) {
+  return device == 1 ? device_uuid : absl::StrCat(device_uuid, "-b", device);
 }
 
-absl::StatusOr<std::vector<DeviceFacts>> ReplayBackend::BoardsOf(
+absl::StatusOr<std::vector<DeviceFacts>> ReplayBackend::DevicesOf(
     const std::string& folder) const {
   ASSIGN_OR_RETURN(const DeviceFacts facts, FactsOf(folder));
-  std::vector<DeviceFacts> boards;
-  for (int board = 1; board <= std::max(options_.boards, 1); ++board) {
-    boards.push_back(facts);
-    boards.back().uuid = BoardUuid(facts.uuid, board);
+  std::vector<DeviceFacts> devices;
+  for (int device = 1; device <= std::max(options_.devices, 1); ++device) {
+    devices.push_back(facts);
+    devices.back().uuid = DeviceUuid(facts.uuid, device);
   }
-  return boards;
+  return devices;
 }
 
 Backend::Enumeration ReplayBackend::Enumerate() {
@@ -45,12 +45,12 @@ Backend::Enumeration ReplayBackend::Enumerate() {
     found.note = "no trace was given; name its folder with --replay-trace";
   }
   for (const std::string& folder : options_.folders) {
-    const absl::StatusOr<std::vector<DeviceFacts>> boards = BoardsOf(folder);
-    if (!boards.ok()) {
-      absl::StrAppend(&found.note, folder, ": ", boards.status().message());
+    const absl::StatusOr<std::vector<DeviceFacts>> devices = DevicesOf(folder);
+    if (!devices.ok()) {
+      absl::StrAppend(&found.note, folder, ": ", devices.status().message());
       continue;
     }
-    for (const DeviceFacts& facts : *boards) {
+    for (const DeviceFacts& facts : *devices) {
       const bool known = std::any_of(
           found.devices.begin(), found.devices.end(),
           [&](const DeviceFacts& other) { return other.uuid == facts.uuid; });
@@ -66,11 +66,11 @@ absl::StatusOr<std::unique_ptr<Device>> ReplayBackend::Open(
                                .pace = options_.pace};
   DeviceFacts facts;
   for (const std::string& folder : options_.folders) {
-    const absl::StatusOr<std::vector<DeviceFacts>> boards = BoardsOf(folder);
-    if (!boards.ok()) continue;
-    for (const DeviceFacts& board : *boards) {
-      if (board.uuid != device_uuid) continue;
-      if (opened.folders.empty()) facts = board;
+    const absl::StatusOr<std::vector<DeviceFacts>> devices = DevicesOf(folder);
+    if (!devices.ok()) continue;
+    for (const DeviceFacts& device : *devices) {
+      if (device.uuid != device_uuid) continue;
+      if (opened.folders.empty()) facts = device;
       opened.folders.push_back(folder);
     }
   }

@@ -7,8 +7,8 @@
 // or made up: a pair that was not recorded is an error that names the nearest
 // problem that was.
 //
-// It can pretend several boards of the recorded device, and take time: with
-// both a node of eight boards is rehearsed on any machine. What it then shows
+// It can pretend several devices of the recorded device, and take time: with
+// both a node of eight devices is rehearsed on any machine. What it then shows
 // is how work is spread and waited for, not how well anything is measured.
 #ifndef WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
 #define WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
@@ -26,9 +26,9 @@ class ReplayBackend : public Backend {
   struct Options {
     std::vector<std::string> folders = {};  // Several may be of one device.
     bool judged = false;  // Answer at the problems that quality is judged on.
-    // Boards of each recorded device, >= 1. The first has the recorded UUID,
+    // Devices of each recorded device, >= 1. The first has the recorded UUID,
     // the others end in "-b2", "-b3", ...; all answer alike.
-    int boards = 1;
+    int devices = 1;
     // A burst takes so many times the time that was recorded; 0: no time.
     double pace = 0;
   };
@@ -40,12 +40,12 @@ class ReplayBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
 
-  // "GPU-1-b3" for board 3 of GPU-1; board 1 is the device itself.
-  static std::string BoardUuid(const std::string& device_uuid, int board);
+  // "GPU-1-b3" for device 3 of GPU-1; device 1 is the device itself.
+  static std::string DeviceUuid(const std::string& device_uuid, int device);
 
  private:
-  // Facts of all boards of the device in a folder.
-  absl::StatusOr<std::vector<DeviceFacts>> BoardsOf(
+  // Facts of all devices of the device in a folder.
+  absl::StatusOr<std::vector<DeviceFacts>> DevicesOf(
       const std::string& folder) const;
 
   const Options options_;

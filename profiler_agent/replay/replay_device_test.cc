@@ -102,8 +102,8 @@ TEST(ReplayBackendTest, SaysWhyThereIsNoDevice) {
               HasSubstr("/does/not/exist"));
 }
 
-TEST(ReplayBackendTest, BoardsAreAlikeButForTheirUuid) {
-  ReplayBackend backend({.folders = {kTrace}, .boards = 3});
+TEST(ReplayBackendTest, DevicesAreAlikeButForTheirUuid) {
+  ReplayBackend backend({.folders = {kTrace}, .devices = 3});
   const Backend::Enumeration found = backend.Enumerate();
   ASSERT_EQ(found.devices.size(), 3u);
   const DeviceFacts& first = found.devices[0];

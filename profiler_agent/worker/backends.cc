@@ -47,7 +47,7 @@ constexpr Known kKnown[] = {
        return std::make_unique<ReplayBackend>(
            ReplayBackend::Options{.folders = options.replay_traces,
                                   .judged = options.replay_judged,
-                                  .boards = options.replay_boards,
+                                  .devices = options.replay_devices,
                                   .pace = options.replay_pace});
      }},
 };

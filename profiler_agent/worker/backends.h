@@ -14,7 +14,7 @@ struct BackendOptions {
   std::string cache_dir;                   // For drivers; empty: their own.
   std::vector<std::string> replay_traces;  // Folders.
   bool replay_judged = false;              // Answer at judged problems, too.
-  int replay_boards = 1;                   // Pretended of each device.
+  int replay_devices = 1;                  // Pretended of each device.
   double replay_pace = 0;  // Bursts take so many times the recorded time.
   // "sm_90a": the CUDA backend compiles for it and launches nothing, so that it
   // needs no GPU. Empty: uses the machine's GPUs.

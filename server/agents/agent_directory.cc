@@ -233,7 +233,7 @@ void AgentDirectory::SetHot(const std::string& device_uuid,
 }
 
 void AgentDirectory::SetClassRatio(const std::string& device_uuid,
-                                   const BoardRatio& ratio) {
+                                   const DeviceRatio& ratio) {
   Note(device_uuid, &Standing::unrated, Change::Kind::kUnrated,
        ratio.known()
            ? ""

@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "server/agents/agent_device.h"
-#include "server/jobs/board_ratio.h"
+#include "server/jobs/device_ratio.h"
 #include "server/jobs/measurement_executor.h"
 #include "server/store/device_store.h"
 
@@ -107,7 +107,7 @@ class AgentDirectory : public ExecutorDirectory {
   // A device's launches take so many times as long as those of its class, as a
   // job found; one that is not known: the job went on without it. Tells the
   // listener where it begins or ends to deviate, or to be unrated.
-  void SetClassRatio(const std::string& device_uuid, const BoardRatio& ratio);
+  void SetClassRatio(const std::string& device_uuid, const DeviceRatio& ratio);
   // Forgets a device that is not attached, soon on disk, too.
   void Forget(const std::string& device_uuid);
   // By the directory's clock.

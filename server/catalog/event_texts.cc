@@ -103,7 +103,7 @@ std::string AfterStale(const TableRecord& table, bool judged_soon) {
   if (table.unverified)
     return absl::StrCat(". Does it hold here? wavetune tables verify ",
                         table.key.kernel);
-  if (judged_soon) return ". A canary follows by itself, and decides";
+  if (judged_soon) return ". A drift probe follows by itself, and decides";
   return absl::StrCat(". Profile it anew: wavetune reprofile --kernel ",
                       table.key.kernel);
 }
@@ -134,7 +134,7 @@ std::string EndOf(const JobRecord& job) {
   }
 }
 
-// What a canary leads to.
+// What a drift probe leads to.
 std::string OutcomeText(const JobRecord& job) {
   const DriftAction action = job.drift->action;
   if (action == DriftAction::kUndecided) return "could not be judged";
@@ -249,11 +249,11 @@ EventRecord EventOf(const JobRecord& job) {
   return event;
 }
 
-EventRecord CanaryEvent(const JobRecord& job) {
+EventRecord DriftProbeEvent(const JobRecord& job) {
   const DriftReport& drift = *job.drift;
   const std::string differs =
       KeyDifference(drift.from_environment, drift.to_environment);
-  return {.kind = EventKind::kCanaryResult,
+  return {.kind = EventKind::kDriftProbeResult,
           .kernel = job.kernel,
           .device_uuid = job.device_uuid,
           .silicon_key = job.key.silicon_key,
@@ -261,8 +261,8 @@ EventRecord CanaryEvent(const JobRecord& job) {
           .job_id = job.id,
           .by = job.by,
           .text = absl::StrCat(
-              "canary of table ", ShortDigest(drift.digest), " of kernel \"",
-              job.kernel, "\"",
+              "drift probe of table ", ShortDigest(drift.digest),
+              " of kernel \"", job.kernel, "\"",
               differs.empty() ? "" : absl::StrCat(" (", differs, ")"), ": it ",
               OutcomeText(job), AfterColon(drift.reason))};
 }

@@ -26,8 +26,8 @@ EventRecord RefusedEvent(const CompiledTable& table, const std::string& file,
                          absl::string_view why);
 // For a job that runs now, or has ended.
 EventRecord EventOf(const JobRecord& job);
-// For the canary of a job that has one (JobRecord::drift).
-EventRecord CanaryEvent(const JobRecord& job);
+// For the drift probe of a job that has one (JobRecord::drift).
+EventRecord DriftProbeEvent(const JobRecord& job);
 // A table of the fleet does not hold on a device, as a job found that verified
 // it; it serves all the same.
 EventRecord SpotCheckEvent(const JobRecord& job);

@@ -58,7 +58,7 @@ TEST(EventTextsTest, ACarryOverSaysFromWhereToWhere) {
                               "\"590\": 64 pairs")));
 }
 
-TEST(EventTextsTest, ACanarySaysWhatItFoundAndWhatIsDone) {
+TEST(EventTextsTest, ADriftProbeSaysWhatItFoundAndWhatIsDone) {
   JobRecord job{.id = 4, .kernel = "gemm", .device_uuid = "GPU-1"};
   job.drift =
       DriftReport{.from_environment = "driver=580;runtime=13;power_w=700",
@@ -66,21 +66,23 @@ TEST(EventTextsTest, ACanarySaysWhatItFoundAndWhatIsDone) {
                   .digest = std::string(64, 'd'),
                   .action = DriftAction::kProfile,
                   .reason = "1 of 3 regimes drifted"};
-  const EventRecord event = CanaryEvent(job);
-  EXPECT_EQ(event.kind, EventKind::kCanaryResult);
+  const EventRecord event = DriftProbeEvent(job);
+  EXPECT_EQ(event.kind, EventKind::kDriftProbeResult);
   EXPECT_EQ(event.job_id, 4u);
   EXPECT_EQ(
       event.text,
-      "canary of table dddddddddddddddd of kernel \"gemm\" (driver "
+      "drift probe of table dddddddddddddddd of kernel \"gemm\" (driver "
       "\"580\", now \"590\"): it is profiled anew: 1 of 3 regimes drifted");
 }
 
-TEST(EventTextsTest, ACanaryThatCouldNotJudgeSaysSo) {
+TEST(EventTextsTest, ADriftProbeThatCouldNotJudgeSaysSo) {
   JobRecord job{.kernel = "gemm"};
   job.drift = DriftReport{.reason = "the device was throttled"};
-  EXPECT_THAT(CanaryEvent(job).text, HasSubstr("it could not be judged: the"));
+  EXPECT_THAT(DriftProbeEvent(job).text,
+              HasSubstr("it could not be judged: the"));
   job.verify_digest = std::string(64, 'd');
-  EXPECT_THAT(CanaryEvent(job).text, HasSubstr("it could not be judged: the"));
+  EXPECT_THAT(DriftProbeEvent(job).text,
+              HasSubstr("it could not be judged: the"));
 }
 
 TEST(EventTextsTest, ARollbackSaysWhoDidIt) {
@@ -154,7 +156,7 @@ TEST(EventTextsTest, AStaleTableSaysWhatDiffersAndWhatToDo) {
                                       .table = OldRecord(),
                                       .stale_reason = "driver 580, now 590",
                                       .judged_soon = true});
-  EXPECT_THAT(judged.text, AllOf(HasSubstr("A canary follows by itself"),
+  EXPECT_THAT(judged.text, AllOf(HasSubstr("A drift probe follows by itself"),
                                  Not(HasSubstr("wavetune reprofile"))));
   const EventRecord current =
       EventOf({.kind = TableChange::Kind::kRemarked, .table = OldRecord()});
@@ -174,7 +176,7 @@ TEST(EventTextsTest, AHaltedRolloutSaysWhyAndOfWhat) {
               AllOf(HasSubstr("HALTED"), HasSubstr("node b: slower")));
 }
 
-TEST(EventTextsTest, ASpotCheckThatDisagreesIsOfTheTableNotOfTheBoard) {
+TEST(EventTextsTest, ASpotCheckThatDisagreesIsOfTheTableNotOfTheDevice) {
   const JobRecord job{.id = 4,
                       .kernel = "gemm",
                       .device_uuid = "GPU-1",

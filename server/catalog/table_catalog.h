@@ -61,7 +61,7 @@ struct TableChange {
   TableRecord table;
   uint64_t revision = 0;
   std::string stale_reason = "";  // With kRemarked; empty: current.
-  bool judged_soon = false;       // kRemarked: a canary follows by itself.
+  bool judged_soon = false;       // kRemarked: a drift probe follows by itself.
   std::string by = "";            // kRetired: who ended it, as TableRecord::by.
   std::string why = "";           // kRetired: for people.
   bool refused = false;           // kRetired: it should never have served.

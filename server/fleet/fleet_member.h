@@ -110,7 +110,7 @@ class FleetMember {
   std::optional<ProfileDemand> DemandFor(const JobRecord& job);
   // Has a table that another node was ahead of compared with that node's.
   void Compare(const TableRecord& own, const FleetHead& winner);
-  // What speaks against a table that serves on trial: a board here, or what
+  // What speaks against a table that serves on trial: a device here, or what
   // clients report of it.
   std::string TrialProblem(const ProfileKey& key, const std::string& digest);
   absl::Status Reprofile(const ReprofileRequest& request);

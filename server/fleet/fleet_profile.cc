@@ -59,7 +59,7 @@ std::string EncodeFleetProfile(const FleetProfile& profile) {
   message.set_budget_s(profile.budget_s);
   message.set_samples_per_candidate(profile.samples_per_candidate);
   message.set_portfolio_size(profile.portfolio_size);
-  message.set_canary(profile.canary);
+  message.set_drift_probe(profile.drift_probe);
   message.set_fresh(profile.fresh);
   message.set_begun_by(profile.begun_by);
   for (const FleetProfile::Failure& failure : profile.failures) {
@@ -103,7 +103,7 @@ absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
       .budget_s = message.budget_s(),
       .samples_per_candidate = message.samples_per_candidate(),
       .portfolio_size = message.portfolio_size(),
-      .canary = message.canary(),
+      .drift_probe = message.drift_probe(),
       .fresh = message.fresh(),
       .rollout = {{message.stages().begin(), message.stages().end()},
                   message.hold_s()},

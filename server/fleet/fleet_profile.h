@@ -47,7 +47,7 @@ struct FleetProfile {
   double budget_s = 0;
   int32_t samples_per_candidate = 0;
   int32_t portfolio_size = 0;
-  bool canary = false;
+  bool drift_probe = false;
   bool fresh = false;
   RolloutPlan rollout;
   std::string begun_by;  // Who began it, or went on with it last.

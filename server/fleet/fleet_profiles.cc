@@ -31,7 +31,7 @@ bool DoesWhatIsAsked(const JobRecord& job, const FleetProfile& profile) {
   const auto same = [](auto asked, auto does) {
     return asked == 0 || asked == does;
   };
-  return job.key == profile.key && job.canary == profile.canary &&
+  return job.key == profile.key && job.drift_probe == profile.drift_probe &&
          !job.top_up && same(profile.budget_s, job.budget_s) &&
          same(profile.samples_per_candidate, job.samples_per_candidate) &&
          same(profile.portfolio_size, job.portfolio_size);
@@ -307,7 +307,7 @@ absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTurn(
         return absl::FailedPreconditionError(outcome);
       return AwaitTable(control, wait, seen.profile->digest, outcome);
     } else if (known) {
-      if (job.canary) {
+      if (job.drift_probe) {
         const auto table = options_.table_of(job.key);
         known = table.ok();
         if (known && !table->empty()) {
@@ -387,7 +387,7 @@ absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
                        .budget_s = job.budget_s,
                        .samples_per_candidate = job.samples_per_candidate,
                        .portfolio_size = job.portfolio_size,
-                       .canary = job.canary};
+                       .drift_probe = job.drift_probe};
   const bool goes_on =
       seen.profile && !seen.profile->done && seen.profile->key == job.key;
   {
@@ -598,10 +598,10 @@ void FleetProfiles::TakeOver() {
                          begun ? profile.begun_by : profile.node,
                          profile.why.empty() ? "" : ": ", profile.why),
         .by = begun ? kDaemonUser : profile.by,
-        .fresh = !profile.canary && profile.fresh,
+        .fresh = !profile.drift_probe && profile.fresh,
         .samples_per_candidate = profile.samples_per_candidate,
         .portfolio_size = profile.portfolio_size,
-        .canary = profile.canary,
+        .drift_probe = profile.drift_probe,
         .fingerprint = profile.key.fingerprint};
     const absl::Status queued = options_.reprofile(request);
     if (queued.ok()) continue;
@@ -651,9 +651,9 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
 absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
     const ReprofileRequest& request, const RolloutPlan& rollout) {
   if (!rollout.stages.empty()) RETURN_IF_ERROR(CheckRolloutPlan(rollout));
-  if (request.canary && request.fresh) {
+  if (request.drift_probe && request.fresh) {
     return absl::InvalidArgumentError(
-        "a canary compares with samples of before: without --fresh");
+        "a drift probe compares with samples of before: without --fresh");
   }
   std::map<std::string, FleetProfile> wanted;  // By place.
   for (const AgentDirectory::Known& known : options_.devices()) {
@@ -674,7 +674,7 @@ absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
           .budget_s = request.budget_s,
           .samples_per_candidate = request.samples_per_candidate,
           .portfolio_size = request.portfolio_size,
-          .canary = request.canary,
+          .drift_probe = request.drift_probe,
           .fresh = request.fresh,
           .rollout = rollout};
       wanted.emplace(ProfilePlace(profile.key), std::move(profile));

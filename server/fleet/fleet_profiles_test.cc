@@ -96,11 +96,11 @@ class ProfilingNode {
     return {"copy", *kernels_.Fingerprint("copy", device), SiliconKey(device),
             EnvironmentKey(device)};
   }
-  std::shared_ptr<JobControl> Job(uint64_t id, bool canary = false) {
+  std::shared_ptr<JobControl> Job(uint64_t id, bool drift_probe = false) {
     JobRecord record{.id = id, .kernel = "copy", .reason = "a new driver"};
     record.key = Key();
     record.generation = 1;
-    record.canary = canary;
+    record.drift_probe = drift_probe;
     return std::make_shared<JobControl>(record, &jobs_,
                                         [](const std::string&) {});
   }
@@ -258,23 +258,24 @@ TEST_F(FleetProfilesTest, WhatIsCancelledIsNobodysTask) {
   EXPECT_THAT(two_.asked(), IsEmpty());
 }
 
-TEST_F(FleetProfilesTest, NoCanaryWhereTheFleetHasATable) {
+TEST_F(FleetProfilesTest, NoDriftProbeWhereTheFleetHasATable) {
   two_.SetHead("d9");
-  const auto job = two_.Job(3, /*canary=*/true);
+  const auto job = two_.Job(3, /*drift_probe=*/true);
   const auto turn = two_.Turn(job.get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
   EXPECT_FALSE(Profile());
 }
 
-TEST_F(FleetProfilesTest, ACanaryThatWasAskedForEndsWhereTheFleetHasATable) {
+TEST_F(FleetProfilesTest,
+       ADriftProbeThatWasAskedForEndsWhereTheFleetHasATable) {
   two_.attached_ = false;
   FleetProfile wanted{.key = one_.Key(), .by = "1000"};
-  wanted.canary = true;
+  wanted.drift_probe = true;
   ASSERT_TRUE(one_.profiles_->Ask(wanted).ok());
   EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
   one_.SetHead("d9");
-  const auto turn = one_.Turn(one_.Job(3, /*canary=*/true).get());
+  const auto turn = one_.Turn(one_.Job(3, /*drift_probe=*/true).get());
   ASSERT_TRUE(turn.ok()) << turn.status();
   EXPECT_THAT(turn->done_elsewhere, HasSubstr("serves here"));
   EXPECT_TRUE(Profile()->done);

@@ -22,7 +22,7 @@ void FleetSpotChecks::OnAdopted(const ProfileKey& key,
                            .priority = -JobRequests::kMaxPriority,
                            .budget_s = kBudgetS,
                            .reason = "spot check of the fleet's table",
-                           .canary = true,
+                           .drift_probe = true,
                            .verify_digest = digest,
                            .against_digest = replaced,
                            .fingerprint = key.fingerprint};

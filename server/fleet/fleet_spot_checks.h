@@ -1,8 +1,8 @@
-// FleetSpotChecks: whether another node's table holds on a board of this one.
+// FleetSpotChecks: whether another node's table holds on a device of this one.
 //
 // Where a device of the table's class is attached, healthy and idle, a job
 // verifies the table there (JobRecord::verify_digest): seconds, behind all
-// other jobs. A table that does not hold is served all the same, since boards
+// other jobs. A table that does not hold is served all the same, since devices
 // of a class rank candidates alike; but it is said, and a rollout counts it
 // (NextRolloutStep). One on trial is measured against what the class has, too:
 // a table that is faster than the default and slower than what it replaces does

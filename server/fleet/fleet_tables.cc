@@ -220,11 +220,11 @@ FleetTables::OwnTables FleetTables::FindOwnTables() const {
   return own;
 }
 
-FleetTables::Judgement FleetTables::JudgementOf(
+FleetTables::EntryVerdict FleetTables::VerdictOf(
     const std::string& key, const std::optional<FleetEntry>& entry) const {
   if (!entry) return {};
-  Judgement judged{.revision = entry->revision,
-                   .verdict = HeadVerdict::kBroken};
+  EntryVerdict judged{.revision = entry->revision,
+                      .verdict = HeadVerdict::kBroken};
   absl::StatusOr<SignedHead> head = ReadHead(key, entry->value);
   if (!head.ok()) {
     if (absl::IsFailedPrecondition(head.status()))  // Of a later version.
@@ -254,7 +254,7 @@ void FleetTables::Judge(const std::string& key, State& state,
   if (state.judged.revision == RevisionOf(state.registered) &&
       state.judged.trust_list == trust_list)
     return;
-  state.judged = JudgementOf(key, state.registered);
+  state.judged = VerdictOf(key, state.registered);
   state.judged.trust_list = trust_list;
   {
     const std::lock_guard lock(mutex_);

@@ -224,7 +224,7 @@ class FleetTables {
   using Time = std::chrono::steady_clock::time_point;
 
   // What an entry of the registry is, as far as it was looked at.
-  struct Judgement {
+  struct EntryVerdict {
     int64_t revision = 0;     // The entry's; 0: there was none.
     uint64_t trust_list = 0;  // By which list of trusted keys.
     HeadVerdict verdict = HeadVerdict::kNone;
@@ -239,7 +239,7 @@ class FleetTables {
   struct Trial {
     int64_t revision = 0;
     std::optional<FleetRollout> rollout;  // Where who signed it may.
-    Judgement judged;                     // On its plan.
+    EntryVerdict judged;                  // On its plan.
     bool served = false;                  // It has served here.
     std::string fault;  // Why it cannot, for a reason that is its own.
   };
@@ -247,7 +247,7 @@ class FleetTables {
   // One head's state. The thread reads a copy, as news may come.
   struct State {
     std::optional<FleetEntry> registered;  // What the registry has.
-    Judgement judged;                      // On that, or the one before.
+    EntryVerdict judged;                   // On that, or the one before.
     std::optional<SignedHead> accepted;
     // That was accepted, and whose key is revoked by now.
     std::optional<SignedHead> lapsed;
@@ -317,8 +317,8 @@ class FleetTables {
   void Settle(const std::string& key, const OwnTables& own);
   absl::Status Take(FleetStep step, const std::string& key, const State& state,
                     const HeadFacts& facts, const TableRecord* own);
-  Judgement JudgementOf(const std::string& key,
-                        const std::optional<FleetEntry>& entry) const;
+  EntryVerdict VerdictOf(const std::string& key,
+                         const std::optional<FleetEntry>& entry) const;
   // Judges the registered entry, where that is another one.
   void Judge(const std::string& key, State& state, uint64_t trust_list);
   // Lets go of an accepted head that counts no more. Holds mutex_.
@@ -355,7 +355,7 @@ class FleetTables {
   // the catalog's answer.
   absl::StatusOr<TableCatalog::RolledBack> Serve(const std::string& key,
                                                  const State& state,
-                                                 const Judgement& judged,
+                                                 const EntryVerdict& judged,
                                                  PromotionKind how);
   absl::StatusOr<TableRecord> RecordOf(const FleetHead& head,
                                        const std::string& signer,

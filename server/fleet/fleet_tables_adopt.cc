@@ -74,7 +74,7 @@ absl::StatusOr<TableRecord> FleetTables::RecordOf(
 }
 
 absl::StatusOr<TableCatalog::RolledBack> FleetTables::Serve(
-    const std::string& key, const State& state, const Judgement& judged,
+    const std::string& key, const State& state, const EntryVerdict& judged,
     PromotionKind how) {
   const FleetHead& head = judged.head->head;
   RETURN_IF_ERROR(CheckNotWithdrawn(state, head));

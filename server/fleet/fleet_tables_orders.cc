@@ -77,7 +77,7 @@ absl::StatusOr<FleetTables::State> FleetTables::StateForOrder(
       state = known->second;
   }
   state.registered = entry.ok() ? std::optional(*entry) : std::nullopt;
-  state.judged = JudgementOf(key, state.registered);
+  state.judged = VerdictOf(key, state.registered);
   if (state.judged.verdict == HeadVerdict::kForeign) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the fleet's head is of a node that this one does not know, and other "

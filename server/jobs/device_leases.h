@@ -1,7 +1,7 @@
 // DeviceLeases: which job measures on which device now.
 //
 // A job that was asked for one device holds it until it ends. A job for a class
-// takes and returns boards part by part. So whoever waits for one of them gets
+// takes and returns devices part by part. So whoever waits for one of them gets
 // it soon, while the job goes on with the others.
 //
 //   const DeviceLease lease = leases.TryTake("GPU-1", job_id);

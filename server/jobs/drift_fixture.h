@@ -40,7 +40,7 @@ class DriftFixture : public JobQueueFixture {
     Upgrade([](const Configuration&) { return 1; });
   }
 
-  JobRecord RunCanary() { return Run(StartQueue(), {.canary = true}); }
+  JobRecord RunDriftProbe() { return Run(StartQueue(), {.drift_probe = true}); }
 
   // The only table's.
   TableRecord Serving() const {

@@ -158,7 +158,7 @@ absl::Status DriftJob::Bind() {
   if (incumbent_.record() == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(stored_, LoadProfilesOf(*services_.samples,
                                            MeasuredKey(*incumbent_.record())));
-  stored_ratios_ = BoardRatios(stored_.samples);
+  stored_ratios_ = DeviceRatios(stored_.samples);
   return absl::OkStatus();
 }
 
@@ -173,11 +173,11 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
   if (job.drift) return *job.drift;
   DriftReport report;
   std::string judge;
-  RETURN_IF_ERROR(device_.OnOneBoard(
-      [this](std::vector<std::string>& boards) { OrderBoards(boards); },
-      [&](const std::string& uuid, JobDevice& board) -> absl::Status {
+  RETURN_IF_ERROR(device_.OnOneDevice(
+      [this](std::vector<std::string>& devices) { OrderDevices(devices); },
+      [&](const std::string& uuid, JobDevice& device) -> absl::Status {
         judge = uuid;
-        ASSIGN_OR_RETURN(report, RunCanary(uuid, board));
+        ASSIGN_OR_RETURN(report, RunDriftProbe(uuid, device));
         return absl::OkStatus();
       }));
   report.from_environment = incumbent_.record()->measured_in();
@@ -189,48 +189,48 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
         record.device_uuid = judge;
       },
       JobControl::Persist::kSynced);
-  services_.canary_judged(control_->record());
+  services_.drift_probe_judged(control_->record());
   return report;
 }
 
-void DriftJob::OrderBoards(std::vector<std::string>& boards) const {
+void DriftJob::OrderDevices(std::vector<std::string>& devices) const {
   const auto deviates = [&](const std::string& uuid) {
     const auto it = stored_ratios_.find(uuid);
     return it != stored_ratios_.end() && it->second.deviates();
   };
-  if (!std::all_of(boards.begin(), boards.end(), deviates)) {
-    std::erase_if(boards, deviates);
+  if (!std::all_of(devices.begin(), devices.end(), deviates)) {
+    std::erase_if(devices, deviates);
   }
   std::stable_partition(
-      boards.begin(), boards.end(),
+      devices.begin(), devices.end(),
       [&](const std::string& uuid) { return stored_ratios_.contains(uuid); });
 }
 
-absl::StatusOr<DriftReport> DriftJob::RunCanary(const std::string& uuid,
-                                                JobDevice& board) {
+absl::StatusOr<DriftReport> DriftJob::RunDriftProbe(const std::string& uuid,
+                                                    JobDevice& device) {
   crashed_.clear();
   before_ = BeforeOf(uuid);
-  ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers(board));
+  ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers(device));
   services_.candidates_changed(control_->record().key);
   if (!unusable.empty()) {
     return DriftReport{.action = DriftAction::kProfile, .reason = unusable};
   }
   const Plan plan = MakePlan();
-  // Of what the canary takes, not of waiting until the device may be used.
+  // Of what the drift probe takes, not of waiting until the device may be used.
   const Clock::Duration begin = services_.clock->SteadyNow();
-  const double waited_s = board.waited_s();
+  const double waited_s = device.waited_s();
   ASSIGN_OR_RETURN(const std::vector<Sample> measured,
-                   MeasurePlan(plan, board));
+                   MeasurePlan(plan, device));
   DriftReport report = Judge(plan, measured);
   report.seconds = ToSeconds(services_.clock->SteadyNow() - begin) -
-                   (board.waited_s() - waited_s);
+                   (device.waited_s() - waited_s);
   report.samples = static_cast<int32_t>(
       std::count_if(measured.begin(), measured.end(),
                     [](const Sample& s) { return s.latency_us > 0; }));
   return report;
 }
 
-absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
+absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& device) {
   ASSIGN_OR_RETURN(const StoredProfile known,
                    LoadStoredProfile(*services_.samples, control_->record()));
   for (const CandidateRecord& record : known.candidates) {
@@ -238,7 +238,7 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
   }
   control_->Update(
       [&](JobRecord& job) {
-        job.phase = JobPhase::kCanary;
+        job.phase = JobPhase::kDriftProbe;
         job.message = "preparing what the table may choose";
         job.done = 0;
         job.total = 0;
@@ -247,7 +247,7 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
       JobControl::Persist::kLazily);
   const std::vector<std::string> names = kernel_->spec.SpecialisationNames();
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(PrepareMembersOf(i, board));
+    RETURN_IF_ERROR(PrepareMembersOf(i, device));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     for (const Candidate& candidate : input_.candidates[i]) {
@@ -257,9 +257,9 @@ absl::StatusOr<std::string> DriftJob::PrepareMembers(JobDevice& board) {
       }
     }
   }
-  if (!board.unprepared().empty()) {
+  if (!device.unprepared().empty()) {
     return absl::StrCat("what the table may choose could not be prepared",
-                        board.UnpreparedText());
+                        device.UnpreparedText());
   }
   return std::string();
 }
@@ -272,7 +272,7 @@ std::string DriftJob::UnusableText(const Configuration& member,
 }
 
 absl::Status DriftJob::PrepareMembersOf(size_t specialisation,
-                                        JobDevice& board) {
+                                        JobDevice& device) {
   const std::string name = kernel_->spec.SpecialisationNames()[specialisation];
   std::set<Configuration> members = {kernel_->spec.default_configuration};
   for (const Incumbent* table : {&incumbent_, &against_}) {
@@ -294,7 +294,7 @@ absl::Status DriftJob::PrepareMembersOf(size_t specialisation,
   control_->Update([&](JobRecord& job) {
     job.total += static_cast<int64_t>(missing.size());
   });
-  return board.Prepare(
+  return device.Prepare(
       name, missing, DeclaredCorrectnessProblems(kernel_->spec, name),
       [&](CandidateRecord& record) {
         TakeCandidate(kernel_->spec, record, input_.candidates);
@@ -313,10 +313,11 @@ DriftJob::Plan DriftJob::MakePlan() const {
                                        : &against_.comparable()->table()));
   // As good as what it replaces is good enough.
   plan.verification.incumbent_is_stale = true;
-  const CanaryInput known{.table = incumbent_.comparable(), .before = before_};
-  const CanaryLimits limits{.measurements = kMostSamples};
-  plan.pairs = PlanCanary(known, plan.verification.items, limits);
-  for (const CanaryPair& pair : plan.pairs) plan.items.push_back(pair.item);
+  const DriftProbeInput known{.table = incumbent_.comparable(),
+                              .before = before_};
+  const DriftProbeLimits limits{.measurements = kMostSamples};
+  plan.pairs = PlanDriftProbe(known, plan.verification.items, limits);
+  for (const DriftProbePair& pair : plan.pairs) plan.items.push_back(pair.item);
   for (const MeasureItem& item : plan.verification.items) {
     if (plan.items.size() < kMostSamples &&
         std::find(plan.items.begin(), plan.items.end(), item) ==
@@ -328,10 +329,10 @@ DriftJob::Plan DriftJob::MakePlan() const {
 }
 
 absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan,
-                                                          JobDevice& board) {
+                                                          JobDevice& device) {
   control_->Update(
       [&](JobRecord& job) {
-        job.phase = JobPhase::kCanary;
+        job.phase = JobPhase::kDriftProbe;
         job.message.clear();
         job.done = 0;
         job.total = static_cast<int64_t>(plan.items.size());
@@ -347,7 +348,7 @@ absl::StatusOr<std::vector<Sample>> DriftJob::MeasurePlan(const Plan& plan,
     }
     control_->Update([](JobRecord& job) { ++job.done; });
   };
-  RETURN_IF_ERROR(board.Measure(plan.items, on_result).status());
+  RETURN_IF_ERROR(device.Measure(plan.items, on_result).status());
   return measured;
 }
 
@@ -362,7 +363,7 @@ DriftReport DriftJob::Judge(const Plan& plan,
   const bool compared =
       job.verify_digest.empty() || plan.pairs.size() >= kFewestCompared;
   DriftReport report = compared
-                           ? JudgeCanary(plan.pairs, measured)
+                           ? JudgeDriftProbe(plan.pairs, measured)
                            : DriftReport{.action = DriftAction::kCarryOver};
   if (report.action != DriftAction::kCarryOver) return report;
   std::vector<Sample> verified;
@@ -405,7 +406,7 @@ DriftReport DriftJob::Judge(const Plan& plan,
 
 std::vector<Sample> DriftJob::BeforeOf(const std::string& device_uuid) const {
   SampleSet before = stored_;
-  NormaliseByBoard(before.samples, device_uuid);
+  NormaliseByDevice(before.samples, device_uuid);
   return SamplesOf(before);
 }
 

@@ -1,22 +1,23 @@
 // DriftJob: what becomes of a kernel's table on a device that came back with
 // another driver, runtime or power limit.
 //
-// A canary (fit/plan/canary.h) of at most 64 samples decides: the table holds,
-// and is carried over; or the kernel is profiled anew (ProfilingJob). A canary
-// that could not judge, as on a device that others use or that is hot, leaves
-// the table as it is; the job fails and says why. Its report is stored with the
-// job before anything is done about it, so that a daemon that starts again goes
-// on from there. Where there is no table to be judged, or it is of another
-// version of the kernel or its compiler, it is an ordinary profile.
+// A drift probe (fit/plan/drift_probe.h) of at most 64 samples decides: the
+// table holds, and is carried over; or the kernel is profiled anew
+// (ProfilingJob). A drift probe that could not judge, as on a device that
+// others use or that is hot, leaves the table as it is; the job fails and says
+// why. Its report is stored with the job before anything is done about it, so
+// that a daemon that starts again goes on from there. Where there is no table
+// to be judged, or it is of another version of the kernel or its compiler, it
+// is an ordinary profile.
 //
-// For a class one board does the canary: one that nobody uses, and that has
-// measured for the table where there is one. So a board is compared with
+// For a class one device does the drift probe: one that nobody uses, and that
+// has measured for the table where there is one. So a device is compared with
 // itself. A profile after it is spread as any other.
 //
-// A job that verifies a table (JobRecord::verify_digest) ends with the canary:
-// its table is carried over, or serves on as it is and the job fails with the
-// evidence. Where it names another one that the table takes the place of
-// (against_digest), what that would choose is measured beside it.
+// A job that verifies a table (JobRecord::verify_digest) ends with the drift
+// probe: its table is carried over, or serves on as it is and the job fails
+// with the evidence. Where it names another one that the table takes the place
+// of (against_digest), what that would choose is measured beside it.
 //
 //   absl::Status status = DriftJob(services, &control).Run();
 //
@@ -31,14 +32,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fit/plan/canary.h"
+#include "fit/plan/drift_probe.h"
 #include "fit/plan/drift_report.h"
 #include "fit/plan/verification.h"
 #include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/catalog/kernel_catalog.h"
-#include "server/jobs/board_ratio.h"
-#include "server/jobs/board_team.h"
+#include "server/jobs/device_ratio.h"
+#include "server/jobs/device_team.h"
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_device.h"
@@ -49,7 +50,7 @@ namespace wavetune {
 
 class DriftJob {
  public:
-  // Most samples of a canary.
+  // Most samples of a drift probe.
   static constexpr size_t kMostSamples = 64;
 
   // Both outlive this.
@@ -59,10 +60,11 @@ class DriftJob {
   absl::Status Run();
 
  private:
-  // What a canary measures: pairs first, then what else verification asks for.
+  // What a drift probe measures: pairs first, then what else verification asks
+  // for.
   struct Plan {
     VerificationPlan verification;
-    std::vector<CanaryPair> pairs;
+    std::vector<DriftProbePair> pairs;
     std::vector<MeasureItem> items;
   };
 
@@ -78,32 +80,32 @@ class DriftJob {
   absl::Status Bind();
   // Whether there is a table of another environment that can be carried over.
   bool CanJudge() const;
-  // Returns the report of an earlier run, if it still holds, or what a canary
-  // finds now.
+  // Returns the report of an earlier run, if it still holds, or what a drift
+  // probe finds now.
   absl::StatusOr<DriftReport> Report();
-  // Puts boards that measured for the table first, and removes those that
+  // Puts devices that measured for the table first, and removes those that
   // deviate from their class, unless all do.
-  void OrderBoards(std::vector<std::string>& boards) const;
-  absl::StatusOr<DriftReport> RunCanary(const std::string& uuid,
-                                        JobDevice& board);
+  void OrderDevices(std::vector<std::string>& devices) const;
+  absl::StatusOr<DriftReport> RunDriftProbe(const std::string& uuid,
+                                            JobDevice& device);
   // Prepares what the tables may choose, and the default, where nothing is
   // known of it yet. Returns why a member cannot be used now; empty: all can.
-  absl::StatusOr<std::string> PrepareMembers(JobDevice& board);
-  absl::Status PrepareMembersOf(size_t specialisation, JobDevice& board);
+  absl::StatusOr<std::string> PrepareMembers(JobDevice& device);
+  absl::Status PrepareMembersOf(size_t specialisation, JobDevice& device);
   Plan MakePlan() const;
   absl::StatusOr<std::vector<Sample>> MeasurePlan(const Plan& plan,
-                                                  JobDevice& board);
+                                                  JobDevice& device);
   // "it may choose BM=64, which cannot be used any more: ...".
   std::string UnusableText(const Configuration& member,
                            const std::string& why) const;
-  // The verdict of the canary, with what verification says of the table.
+  // The verdict of the drift probe, with what verification says of the table.
   DriftReport Judge(const Plan& plan, const std::vector<Sample>& measured);
-  // Samples of before, as a board would have measured them.
+  // Samples of before, as a device would have measured them.
   std::vector<Sample> BeforeOf(const std::string& device_uuid) const;
 
   const JobServices& services_;
   JobControl* const control_;
-  BoardTeam device_;
+  DeviceTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   KernelSpec spec_;
   ProfileInput input_;  // Candidates: members and the default alone.
@@ -111,8 +113,8 @@ class DriftJob {
   Incumbent against_;    // JobRecord::against_digest.
   std::string crashed_;  // A member that was measured, and how.
   SampleSet stored_;     // The incumbent's environment's, raw.
-  std::map<std::string, BoardRatio> stored_ratios_;
-  std::vector<Sample> before_;  // Those that the canary compares with.
+  std::map<std::string, DeviceRatio> stored_ratios_;
+  std::vector<Sample> before_;  // Those that the drift probe compares with.
 };
 
 }  // namespace wavetune

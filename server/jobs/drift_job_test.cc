@@ -21,13 +21,13 @@ using ::testing::SizeIs;
 
 class DriftJobTest : public DriftFixture {
  protected:
-  // The daemon ends after a canary, before anything was done about what it
+  // The daemon ends after a drift probe, before anything was done about what it
   // found of the table of `before`.
   JobRecord Interrupted(const JobRecord& before, DriftAction found) {
     queue_ = nullptr;
     JobRecord job{.kernel = spec_.name,
                   .device_uuid = Upgraded().uuid,
-                  .canary = true,
+                  .drift_probe = true,
                   .key = before.key,
                   .generation = 1,
                   .state = JobState::kRunning};
@@ -43,7 +43,7 @@ class DriftJobTest : public DriftFixture {
 TEST_F(DriftJobTest, CarriesATableOverThatHolds) {
   const JobRecord before = Run(StartQueue());
   UpgradeAsFast();
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message, HasSubstr("carried over, epoch 2"));
   EXPECT_EQ(job.digest, before.digest);
@@ -68,7 +68,7 @@ TEST_F(DriftJobTest, CarriesATableOverThatHolds) {
 TEST_F(DriftJobTest, ACurrentTableHasNoDriftToLookFor) {
   Run(StartQueue());
   const int64_t measured = device_.measured();
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message, HasSubstr("is current"));
   EXPECT_FALSE(job.digest.empty());
@@ -76,7 +76,7 @@ TEST_F(DriftJobTest, ACurrentTableHasNoDriftToLookFor) {
 }
 
 TEST_F(DriftJobTest, WithoutATableItIsAProfile) {
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_FALSE(job.drift.has_value());
   EXPECT_THAT(ServingAll(), SizeIs(1));
@@ -85,7 +85,7 @@ TEST_F(DriftJobTest, WithoutATableItIsAProfile) {
 TEST_F(DriftJobTest, ProfilesAnewWhereAllBecameSlowerAlike) {
   Run(StartQueue());
   Upgrade([](const Configuration&) { return 1.25; });
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile) << job.drift->reason;
@@ -101,7 +101,7 @@ TEST_F(DriftJobTest, ProfilesAnewWhereWhatItMayChooseDoesNotCompileAnyMore) {
   UpgradeAsFast();
   const Configuration best = BestConfiguration();
   upgraded_->Refuse(best, "internal compiler error");
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
@@ -114,7 +114,7 @@ TEST_F(DriftJobTest, ProfilesAnewWhereWhatItMayChooseCrashes) {
   Run(StartQueue());
   UpgradeAsFast();
   upgraded_->CrashOn(BestConfiguration());
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
   EXPECT_THAT(job.drift->reason, HasSubstr("cannot be used any more"));
@@ -124,7 +124,7 @@ TEST_F(DriftJobTest, WithdrawsATableThatIsWrongUnderTheNewDriver) {
   Run(StartQueue());
   UpgradeAsFast();
   upgraded_->ComputeWrong(BestConfiguration());
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_THAT(job.message, HasSubstr("was withdrawn"));
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
 }
@@ -135,7 +135,7 @@ TEST_F(DriftJobTest, ProfilesAnewWhatIsSlowerThanTheDefaultNow) {
   Upgrade([this](const Configuration& c) {
     return c == spec_.default_configuration ? 0.01 : 1;
   });
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile) << job.drift->reason;
   EXPECT_THAT(job.drift->reason, HasSubstr("; but refused"));
@@ -146,7 +146,7 @@ TEST_F(DriftJobTest, WhatCannotBeJudgedServesOnAsItIs) {
   const TableRecord before = Serving();
   UpgradeAsFast();
   upgraded_->Throttle(kThermal);
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message,
               AllOf(HasSubstr("could not be judged, it serves on"),
@@ -156,7 +156,7 @@ TEST_F(DriftJobTest, WhatCannotBeJudgedServesOnAsItIs) {
   EXPECT_LE(upgraded_->measured(), 64);
   EXPECT_EQ(Serving(), before);
   upgraded_->Throttle(0);
-  EXPECT_THAT(RunCanary().message, HasSubstr("carried over, epoch 2"));
+  EXPECT_THAT(RunDriftProbe().message, HasSubstr("carried over, epoch 2"));
 }
 
 TEST_F(DriftJobTest, ARestartGoesOnFromTheReport) {
@@ -179,7 +179,7 @@ TEST_F(DriftJobTest, AReportOfAnotherBuildIsForgotten) {
   EXPECT_FALSE(job_store_.Get(job.id)->drift.has_value());
 }
 
-TEST_F(DriftJobTest, WhatACanaryTakesIsWithoutWaitingForTheDevice) {
+TEST_F(DriftJobTest, WhatADriftProbeTakesIsWithoutWaitingForTheDevice) {
   Run(StartQueue());
   UpgradeAsFast();
   bool came = false;
@@ -197,7 +197,7 @@ TEST_F(DriftJobTest, WhatACanaryTakesIsWithoutWaitingForTheDevice) {
     clock_.Advance(20);
     if (asked == 4) upgraded_->SetBusy("");
   });
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   ASSERT_TRUE(job.drift.has_value()) << job.message;
   EXPECT_GE(asked, 4);
   EXPECT_DOUBLE_EQ(job.drift->seconds, 0.125 * job.drift->samples);
@@ -209,16 +209,16 @@ TEST_F(DriftJobTest, APinnedTableIsCarriedOverAndAnotherIsNot) {
       tables_.Pin({.kernel = spec_.name, .silicon_key = SiliconKey(Upgraded())})
           .ok());
   UpgradeAsFast();
-  EXPECT_THAT(RunCanary().message, HasSubstr("carried over, epoch"));
+  EXPECT_THAT(RunDriftProbe().message, HasSubstr("carried over, epoch"));
 }
 
 TEST_F(DriftJobTest, DriftExcludesARefit) {
   const auto jobs =
-      StartQueue().Reprofile({.refit_only = true, .canary = true});
+      StartQueue().Reprofile({.refit_only = true, .drift_probe = true});
   EXPECT_TRUE(absl::IsInvalidArgument(jobs.status())) << jobs.status();
 }
 
-// --- A class of several boards ---
+// --- A class of several devices ---
 
 class DriftClassTest : public DriftJobTest {
  protected:
@@ -245,11 +245,11 @@ class DriftClassTest : public DriftJobTest {
   std::unique_ptr<FakeMeasurementExecutor> second_upgraded_;
 };
 
-TEST_F(DriftClassTest, ABoardThatNobodyUsesDoesTheCanary) {
+TEST_F(DriftClassTest, ADeviceThatNobodyUsesDoesTheDriftProbe) {
   Run(StartQueue());
   UpgradeBoth();
   upgraded_->SetBusy("used by others");
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message, HasSubstr("carried over, epoch 2"));
   EXPECT_TRUE(job.whole_class);
@@ -257,20 +257,20 @@ TEST_F(DriftClassTest, ABoardThatNobodyUsesDoesTheCanary) {
   EXPECT_EQ(upgraded_->prepared() + upgraded_->measured(), 0);
 }
 
-TEST_F(DriftClassTest, ABoardIsComparedWithItself) {
+TEST_F(DriftClassTest, ADeviceIsComparedWithItself) {
   second_.SetSlower(1.04);
   Run(StartQueue());
   ASSERT_GT(second_.measured(), 0);
   UpgradeBoth();
   second_upgraded_->SetSlower(1.04);
   upgraded_->SetHot("it is hot: 86 °C");
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kCarryOver) << job.drift->reason;
   EXPECT_THAT(job.drift->reason, HasSubstr("1.000 times"));
 }
 
-TEST_F(DriftClassTest, ABoardThatMeasuredForTheTableGoesBeforeANewcomer) {
+TEST_F(DriftClassTest, ADeviceThatMeasuredForTheTableGoesBeforeANewcomer) {
   directory_.Detach("GPU-second");
   Run(StartQueue());
   UpgradeBoth();
@@ -279,38 +279,38 @@ TEST_F(DriftClassTest, ABoardThatMeasuredForTheTableGoesBeforeANewcomer) {
   FakeMeasurementExecutor newcomer(
       Options{.facts = facts, .latency_us = SyntheticLatency(&spec_, 64)});
   directory_.Attach(&newcomer);
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_EQ(job.device_uuid, Upgraded().uuid);
   EXPECT_EQ(newcomer.measured() + second_upgraded_->measured(), 0);
   queue_ = nullptr;
 }
 
-TEST_F(DriftClassTest, AnotherBoardBeginsAnewWhereOneIsLost) {
+TEST_F(DriftClassTest, AnotherDeviceBeginsAnewWhereOneIsLost) {
   directory_.Detach("GPU-second");
   Run(StartQueue());
   UpgradeBoth();
   upgraded_->LoseAfter(10);
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   EXPECT_THAT(job.message, HasSubstr("carried over"));
   EXPECT_EQ(job.device_uuid, "GPU-second");
   EXPECT_GT(upgraded_->measured(), 0);
   EXPECT_EQ(second_upgraded_->measured(), job.drift->samples);
 }
 
-TEST_F(DriftClassTest, WhatIsProfiledAfterACanaryIsSpread) {
+TEST_F(DriftClassTest, WhatIsProfiledAfterADriftProbeIsSpread) {
   Run(StartQueue());
   UpgradeBoth();
   const Configuration best = BestConfiguration();
   upgraded_->Refuse(best, "internal compiler error");
   second_upgraded_->Refuse(best, "internal compiler error");
-  const JobRecord job = RunCanary();
+  const JobRecord job = RunDriftProbe();
   ASSERT_TRUE(job.drift.has_value());
   EXPECT_EQ(job.drift->action, DriftAction::kProfile);
   EXPECT_THAT(job.message, HasSubstr("promoted"));
   EXPECT_THAT(job.device_uuids, SizeIs(2));
 }
 
-// --- What becomes of an incumbent without a canary ---
+// --- What becomes of an incumbent without a drift probe ---
 
 TEST_F(DriftJobTest, ARefusedProfileDoesNotLeaveTheOldTableStaleForEver) {
   Run(StartQueue());

@@ -2,12 +2,12 @@
 // asking.
 //
 // A device that came back with another driver is served yesterday's table; each
-// Look queues one job with a canary (drift_job.h) for such a kernel and class
-// of devices. A pinned table is left alone, and one rolled back to for the
-// environment of the rollback. So is a kernel whose sources were edited: its
-// author says when it is finished. After a job that left the table stale the
-// next one comes after ten minutes, then after twice as long each time, up to a
-// day.
+// Look queues one job with a drift probe (drift_job.h) for such a kernel and
+// class of devices. A pinned table is left alone, and one rolled back to for
+// the environment of the rollback. So is a kernel whose sources were edited:
+// its author says when it is finished. After a job that left the table stale
+// the next one comes after ten minutes, then after twice as long each time, up
+// to a day.
 //
 // Thread safety: one Look at a time.
 #ifndef WAVETUNE_SERVER_JOBS_DRIFT_WATCH_H_

@@ -28,37 +28,37 @@ class DriftWatchTest : public DriftFixture {
                        .warn = Warn()});
   }
 
-  // Jobs with a canary, once all have ended.
-  static std::vector<JobRecord> Canaries(JobQueue& queue) {
-    std::vector<JobRecord> canaries;
+  // Jobs with a drift probe, once all have ended.
+  static std::vector<JobRecord> DriftProbes(JobQueue& queue) {
+    std::vector<JobRecord> probes;
     const std::vector<JobRecord> jobs = queue.List(100).value();
     for (const JobRecord& job : jobs) {
-      if (job.canary) canaries.push_back(WaitForEnd(queue, job.id));
+      if (job.drift_probe) probes.push_back(WaitForEnd(queue, job.id));
     }
-    return canaries;
+    return probes;
   }
 };
 
-TEST_F(DriftWatchTest, QueuesOneCanaryForATableThatBecameStale) {
+TEST_F(DriftWatchTest, QueuesOneDriftProbeForATableThatBecameStale) {
   JobQueue& queue = StartQueue();
   Run(queue);
   DriftWatch watch = Watch(queue);
   watch.Look();
-  EXPECT_THAT(Canaries(queue), IsEmpty());
+  EXPECT_THAT(DriftProbes(queue), IsEmpty());
   UpgradeAsFast();
   watch.Look();
   watch.Look();
-  const std::vector<JobRecord> canaries = Canaries(queue);
-  ASSERT_THAT(canaries, SizeIs(1));
-  EXPECT_EQ(canaries[0].by, kDaemonUser);
-  EXPECT_THAT(canaries[0].reason,
+  const std::vector<JobRecord> probes = DriftProbes(queue);
+  ASSERT_THAT(probes, SizeIs(1));
+  EXPECT_EQ(probes[0].by, kDaemonUser);
+  EXPECT_THAT(probes[0].reason,
               AllOf(HasSubstr("automatic"), HasSubstr("999.1")));
-  EXPECT_THAT(canaries[0].message, HasSubstr("carried over"));
+  EXPECT_THAT(probes[0].message, HasSubstr("carried over"));
   watch.Look();
-  EXPECT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_THAT(DriftProbes(queue), SizeIs(1));
 }
 
-TEST_F(DriftWatchTest, TheCanaryIsOfTheStaleClassAlone) {
+TEST_F(DriftWatchTest, TheDriftProbeIsOfTheStaleClassAlone) {
   JobQueue& queue = StartQueue();
   Run(queue);
   // Of one silicon, two drivers.
@@ -69,10 +69,10 @@ TEST_F(DriftWatchTest, TheCanaryIsOfTheStaleClassAlone) {
   directory_.Attach(&current);
   UpgradeAsFast();
   Watch(queue).Look();
-  const std::vector<JobRecord> canaries = Canaries(queue);
-  ASSERT_THAT(canaries, SizeIs(1));
-  EXPECT_TRUE(canaries[0].whole_class);
-  EXPECT_EQ(canaries[0].key.environment_key, EnvironmentKey(Upgraded()));
+  const std::vector<JobRecord> probes = DriftProbes(queue);
+  ASSERT_THAT(probes, SizeIs(1));
+  EXPECT_TRUE(probes[0].whole_class);
+  EXPECT_EQ(probes[0].key.environment_key, EnvironmentKey(Upgraded()));
   directory_.Detach(facts.uuid);
 }
 
@@ -82,7 +82,7 @@ TEST_F(DriftWatchTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
   UpgradeAsFast();
   DriftWatch watch = Watch(queue);
   watch.Look();
-  ASSERT_THAT(Canaries(queue), SizeIs(1));
+  ASSERT_THAT(DriftProbes(queue), SizeIs(1));
   DeviceFacts other = Upgraded();
   other.uuid = "GPU-other";
   other.driver = "888.1";
@@ -90,7 +90,7 @@ TEST_F(DriftWatchTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
       .facts = other, .latency_us = SyntheticLatency(&spec_, 64)});
   directory_.Attach(&third);
   watch.Look();
-  EXPECT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_THAT(DriftProbes(queue), SizeIs(1));
   EXPECT_EQ(Serving().key.environment_key, EnvironmentKey(Upgraded()));
   directory_.Detach(other.uuid);
 }
@@ -106,7 +106,7 @@ TEST_F(DriftWatchTest, TriesAgainLaterWhatIsStillStale) {
   const auto look_after = [&](double minutes) {
     clock_.Advance(60 * minutes);
     watch.Look();
-    return Canaries(queue).size();
+    return DriftProbes(queue).size();
   };
   EXPECT_EQ(look_after(0), 1U);
   EXPECT_EQ(look_after(9), 1U);
@@ -122,12 +122,12 @@ TEST_F(DriftWatchTest, TriesAgainWhatCouldNotBeJudged) {
   upgraded_->Throttle(kThermal);
   DriftWatch watch = Watch(queue);
   watch.Look();
-  ASSERT_THAT(Canaries(queue), SizeIs(1));
-  EXPECT_THAT(Canaries(queue)[0].message, HasSubstr("could not be judged"));
+  ASSERT_THAT(DriftProbes(queue), SizeIs(1));
+  EXPECT_THAT(DriftProbes(queue)[0].message, HasSubstr("could not be judged"));
   upgraded_->Throttle(0);
   clock_.Advance(60 * 11);
   watch.Look();
-  ASSERT_THAT(Canaries(queue), SizeIs(2));
+  ASSERT_THAT(DriftProbes(queue), SizeIs(2));
   EXPECT_EQ(Serving().how, PromotionKind::kCarriedOver);
 }
 
@@ -143,7 +143,7 @@ TEST_F(DriftWatchTest, LeavesAloneWhatAnOperatorChoseAndWhatWasEdited) {
       tables_.Pin({.kernel = spec_.name, .silicon_key = SiliconKey(Upgraded())})
           .ok());
   watch.Look();
-  EXPECT_THAT(Canaries(queue), IsEmpty());
+  EXPECT_THAT(DriftProbes(queue), IsEmpty());
 }
 
 TEST_F(DriftWatchTest, WhatAnOperatorRolledBackToIsJudgedUnderAnotherDriver) {
@@ -158,7 +158,7 @@ TEST_F(DriftWatchTest, WhatAnOperatorRolledBackToIsJudgedUnderAnotherDriver) {
   UpgradeAsFast();
   EXPECT_TRUE(watch.WillJudge(Serving()));
   watch.Look();
-  EXPECT_THAT(Canaries(queue), SizeIs(1));
+  EXPECT_THAT(DriftProbes(queue), SizeIs(1));
   EXPECT_FALSE(watch.WillJudge(Serving()));
 }
 

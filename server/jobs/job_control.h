@@ -68,7 +68,7 @@ class JobControl {
   absl::Status CheckGoOn() const;
 
   // What Cancel and Stop call to end the batch that `owner` runs; empty for
-  // nothing. Each board of a job is an owner.
+  // nothing. Each device of a job is an owner.
   void SetInterrupt(const void* owner, std::function<void()> interrupt);
 
  private:

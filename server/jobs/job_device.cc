@@ -94,7 +94,7 @@ void JobDevice::Bind(std::shared_ptr<const TunableKernel> kernel,
   kernel_ = std::move(kernel);
   key_ = std::move(key);
   generation_ = generation;
-  // Not less: another board of the job may have begun.
+  // Not less: another device of the job may have begun.
   time_->used_us.store(
       std::max(time_->used_us.load(), control_->record().device_time_us));
 }

@@ -53,7 +53,7 @@ class JobDevice {
       std::map<std::pair<std::string, Configuration>, std::string>;
   using ResultCallback = std::function<void(size_t index, const Result&)>;
 
-  // What the boards of a job share: device time in microseconds.
+  // What the devices of a job share: device time in microseconds.
   struct DeviceTime {
     std::atomic<double> used_us = 0;
     std::atomic<double> limit_us = 0;  // 0: none.
@@ -65,7 +65,7 @@ class JobDevice {
 
   // The job's own device. Both outlive this.
   JobDevice(const JobServices& services, JobControl* control);
-  // One of its boards (board_team.h).
+  // One of its devices (device_team.h).
   JobDevice(const JobServices& services, JobControl* control,
             std::string device_uuid, std::shared_ptr<DeviceTime> time);
 

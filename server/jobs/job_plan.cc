@@ -38,11 +38,12 @@ std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
                       NameOf(incumbent), ", which serves");
 }
 
-// Of a job that begins with a canary.
-std::string CanaryText(const JobServices& services, const JobRecord& job,
-                       const DeviceFacts& device, const Incumbent& incumbent) {
+// Of a job that begins with a drift probe.
+std::string DriftProbeText(const JobServices& services, const JobRecord& job,
+                           const DeviceFacts& device,
+                           const Incumbent& incumbent) {
   if (incumbent.record() == nullptr) {
-    return "profile: no table serves that a canary could judge";
+    return "profile: no table serves that a drift probe could judge";
   }
   const TableRecord& serving = *incumbent.record();
   if (!job.verify_digest.empty()) {
@@ -58,14 +59,14 @@ std::string CanaryText(const JobServices& services, const JobRecord& job,
                         StaleReason(serving, device, *services.kernels));
   }
   return absl::StrCat(
-      "canary of table ", NameOf(incumbent), " (",
+      "drift probe of table ", NameOf(incumbent), " (",
       KeyDifference(serving.key.environment_key, job.key.environment_key),
       "), at most ", DriftJob::kMostSamples,
       " samples: it is carried over, or profiled anew, which costs most");
 }
 
 bool DoesNothing(const JobRecord& job, const Incumbent& incumbent) {
-  return job.canary && job.verify_digest.empty() &&
+  return job.drift_probe && job.verify_digest.empty() &&
          incumbent.record() != nullptr && !incumbent.IsStaleFor(job.key);
 }
 
@@ -77,8 +78,9 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
                                    const DeviceFacts& device) {
   const Incumbent incumbent(kernel.spec, services.tables->Incumbent(job.key));
   PlannedJob planned{.kernel = job.kernel, .device_uuid = job.device_uuid};
-  planned.what = job.canary ? CanaryText(services, job, device, incumbent)
-                            : ProfileText(job, incumbent);
+  planned.what = job.drift_probe
+                     ? DriftProbeText(services, job, device, incumbent)
+                     : ProfileText(job, incumbent);
   if (job.refit_only || DoesNothing(job, incumbent)) {
     planned.device_s = 0;
     return planned;

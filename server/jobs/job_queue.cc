@@ -197,14 +197,14 @@ absl::StatusOr<JobRecord> JobQueue::Measure(MeasureRequest request,
   return record;
 }
 
-bool JobQueue::HasSeveralBoards(const ProfileKey& key) {
+bool JobQueue::HasSeveralDevices(const ProfileKey& key) {
   return AttachedOfClass(*services_.executors, key).size() > 1;
 }
 
 bool JobQueue::OnSameDevices(const JobRecord& a, const JobRecord& b) {
   if (a.whole_class && b.whole_class) return true;  // Their keys are equal.
   return a.device_uuid == b.device_uuid &&
-         (a.whole_class == b.whole_class || !HasSeveralBoards(a.key));
+         (a.whole_class == b.whole_class || !HasSeveralDevices(a.key));
 }
 
 std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
@@ -220,7 +220,7 @@ std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
         record.top_up == wanted.top_up &&
         record.promote_although_wrong == wanted.promote_although_wrong &&
         record.promote_although_slower == wanted.promote_although_slower &&
-        record.canary == wanted.canary &&
+        record.drift_probe == wanted.drift_probe &&
         record.verify_digest == wanted.verify_digest &&
         record.against_digest == wanted.against_digest &&
         record.generation == wanted.generation &&
@@ -253,7 +253,7 @@ absl::Status JobQueue::CheckRoom() {
 void JobQueue::Enqueue(std::shared_ptr<Job> job) {
   const JobRecord record = job->control->record();
   job->workload_problems = record.workload_problems;
-  const std::string name = record.whole_class && HasSeveralBoards(record.key)
+  const std::string name = record.whole_class && HasSeveralDevices(record.key)
                                ? absl::StrCat("class ", record.key.silicon_key,
                                               " ", record.key.environment_key)
                                : record.device_uuid;
@@ -420,7 +420,7 @@ bool JobQueue::RunJob(Worker* worker, Job& job) {
     });
   }
   if (measures && turn->demand) TakeDemand(*turn->demand, control);
-  // A job for a class takes its boards as it needs them.
+  // A job for a class takes its devices as it needs them.
   DeviceLease lease;
   if (measures && !control.record().whole_class &&
       !control.record().refit_only) {
@@ -434,7 +434,7 @@ bool JobQueue::RunJob(Worker* worker, Job& job) {
   } else if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
     job.listener = {};
-  } else if (control.record().canary) {
+  } else if (control.record().drift_probe) {
     status = DriftJob(services_, &control).Run();
   } else {
     status = ProfilingJob(services_, &control).Run();

@@ -2,7 +2,7 @@
 // a time per device.
 //
 // A device has a worker thread while it has jobs, and so has a class of
-// several devices, whose jobs use all free ones (board_team.h). Where no
+// several devices, whose jobs use all free ones (device_team.h). Where no
 // thread can be started, one that is there from the start runs the jobs of
 // such devices, one after the other. Jobs are on disk from the moment they are
 // accepted; a daemon that starts again goes on with the unfinished ones from
@@ -134,7 +134,7 @@ class JobQueue {
   // same.
   absl::StatusOr<JobRecord> QueueReprofile(JobRecord record);
   // Whether several attached devices are of a job's class.
-  bool HasSeveralBoards(const ProfileKey& key);
+  bool HasSeveralDevices(const ProfileKey& key);
   // Whether both jobs measure on the same devices.
   bool OnSameDevices(const JobRecord& a, const JobRecord& b);
   // Returns the unfinished job that does what `wanted` would.

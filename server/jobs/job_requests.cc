@@ -47,17 +47,19 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
         "refit-only and fresh exclude each other: a fresh generation has "
         "nothing to refit");
   }
-  if (request.canary &&
+  if (request.drift_probe &&
       (request.refit_only || request.fresh || request.top_up)) {
     return absl::InvalidArgumentError(
-        "drift goes with neither refit-only, fresh nor a top-up: its canary "
+        "drift goes with neither refit-only, fresh nor a top-up: its drift "
+        "probe "
         "decides how much is measured");
   }
   if (!request.verify_digest.empty() &&
-      (!request.canary || request.kernel.empty() ||
+      (!request.drift_probe || request.kernel.empty() ||
        !IsSha256Hex(request.verify_digest))) {
     return absl::InvalidArgumentError(
-        "what is verified is a table of one kernel, by a canary; name it by "
+        "what is verified is a table of one kernel, by a drift probe; name it "
+        "by "
         "its whole digest");
   }
   // Not finite is not within it, either.
@@ -236,7 +238,7 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
   record.top_up = request.top_up;
   record.promote_although_wrong = request.promote_although_wrong;
   record.promote_although_slower = request.promote_although_slower;
-  record.canary = request.canary;
+  record.drift_probe = request.drift_probe;
   record.verify_digest = request.verify_digest;
   record.against_digest = request.against_digest;
   record.used_problems =

@@ -14,8 +14,8 @@
 #include "model/kernel/weighted_problem.h"
 #include "server/catalog/kernel_catalog.h"
 #include "server/catalog/table_catalog.h"
-#include "server/jobs/board_ratio.h"
 #include "server/jobs/device_leases.h"
+#include "server/jobs/device_ratio.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_settings.h"
 #include "server/jobs/measurement_executor.h"
@@ -68,17 +68,19 @@ struct JobServices {
       [](const ProfileKey&) {};
   // Hears that a job runs now, or has ended. Must not call the queue.
   std::function<void(const JobRecord&)> job_changed = [](const JobRecord&) {};
-  // Hears that a job's canary was judged (JobRecord::drift). As job_changed.
-  std::function<void(const JobRecord&)> canary_judged = [](const JobRecord&) {};
+  // Hears that a job's drift probe was judged (JobRecord::drift). As
+  // job_changed.
+  std::function<void(const JobRecord&)> drift_probe_judged =
+      [](const JobRecord&) {};
   // Hears of a table that is not promoted. As job_changed.
   std::function<void(const RejectedTable&)> table_refused =
       [](const RejectedTable&) {};
   // Hears how a device compares with its class, as a job found; a ratio that is
   // not known: it was left out for that. As job_changed.
   std::function<void(const JobRecord&, const std::string& device_uuid,
-                     const BoardRatio&)>
-      board_rated =
-          [](const JobRecord&, const std::string&, const BoardRatio&) {};
+                     const DeviceRatio&)>
+      device_rated =
+          [](const JobRecord&, const std::string&, const DeviceRatio&) {};
   // Which job measures on which device; of all jobs.
   std::shared_ptr<DeviceLeases> leases = std::make_shared<DeviceLeases>();
 };

@@ -18,7 +18,7 @@
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/table/table_codec.h"
-#include "server/jobs/board_ratio.h"
+#include "server/jobs/device_ratio.h"
 #include "server/jobs/job_binding.h"
 #include "server/jobs/profile_candidates.h"
 #include "server/jobs/step_planner.h"
@@ -386,12 +386,12 @@ absl::Status ProfilingJob::MeasurePlanned() {
   StepPlanner planner(services_);
   for (;;) {
     RETURN_IF_ERROR(control_->CheckGoOn());
-    input_.options.boards = device_.boards();
+    input_.options.devices = device_.devices();
     const ProfileStep step = planner.Next(input_, failed_);
     if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
-    if (input_.options.boards > 1) planner.PlanBeside(input_, failed_);
+    if (input_.options.devices > 1) planner.PlanBeside(input_, failed_);
     ReportProgress(step, started_us, samples_before);
-    const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
+    const auto on_result = [&](size_t index, const DeviceTeam::Result& result) {
       const MeasureItem& item = planner.Done(index);
       if (result.sample) {
         input_.samples.push_back(*result.sample);
@@ -407,7 +407,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
       }
       ReportProgress(step, started_us, samples_before);
     };
-    const auto more = [&]() -> BoardTeam::Batch {
+    const auto more = [&]() -> DeviceTeam::Batch {
       const std::optional<ProfileStep> next = planner.TryNext(input_, failed_);
       if (!next) return {};
       planner.PlanBeside(input_, failed_);
@@ -534,7 +534,7 @@ absl::StatusOr<std::vector<Sample>> ProfilingJob::SamplesOfEarlierBuild()
     before.environment_key = environment;
     ASSIGN_OR_RETURN(SampleSet stored,
                      LoadProfilesOf(*services_.samples, before));
-    NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
+    NormaliseByDevice(stored.samples, job.whole_class ? "" : job.device_uuid);
     for (const SampleRecord& record : stored.samples) {
       samples.push_back(record.sample);
     }
@@ -610,7 +610,7 @@ absl::Status ProfilingJob::MeasureForVerdict(
     job.total = static_cast<int64_t>(items.size());
   });
   measured->resize(items.size());
-  const auto on_result = [&](size_t index, const BoardTeam::Result& result) {
+  const auto on_result = [&](size_t index, const DeviceTeam::Result& result) {
     if (result.sample) {
       (*measured)[index] = *result.sample;
       input_.samples.push_back(*result.sample);

@@ -29,7 +29,7 @@
 #include "fit/profile.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/catalog/kernel_catalog.h"
-#include "server/jobs/board_team.h"
+#include "server/jobs/device_team.h"
 #include "server/jobs/failed_pairs.h"
 #include "server/jobs/incumbent.h"
 #include "server/jobs/job_control.h"
@@ -107,7 +107,7 @@ class ProfilingJob {
 
   const JobServices& services_;
   JobControl* const control_;
-  BoardTeam device_;
+  DeviceTeam device_;
   std::shared_ptr<const TunableKernel> kernel_;
   Incumbent incumbent_;
   TableOutcome outcome_;

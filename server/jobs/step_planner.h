@@ -1,18 +1,18 @@
 // StepPlanner: what a profile measures next, planned beside the measuring
-// where several boards would wait for it.
+// where several devices would wait for it.
 //
 //   StepPlanner planner(services);
 //   for (;;) {
 //     const ProfileStep step = planner.Next(input, failed);
 //     if (step.items.empty()) break;
-//     if (boards > 1) planner.PlanBeside(input, failed);
+//     if (devices > 1) planner.PlanBeside(input, failed);
 //     Measure(step.items);  // Adds to input and failed, and says Done.
 //   }
 //
-// Boards that would be idle before all of a step is measured go on with the
+// Devices that would be idle before all of a step is measured go on with the
 // next one, where that is planned by then (TryNext).
 //
-// Why not for one board: what it measures next would follow from less
+// Why not for one device: what it measures next would follow from less
 // (docs/decisions/0065).
 //
 // Thread safety: none; plans on one thread of its own, with copies.

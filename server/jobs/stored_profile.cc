@@ -9,7 +9,7 @@
 #include "base/status_macros.h"
 #include "model/kernel/engine_rule.h"
 #include "model/kernel/kernel_spec.h"
-#include "server/jobs/board_ratio.h"
+#include "server/jobs/device_ratio.h"
 
 namespace wavetune {
 
@@ -18,7 +18,7 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
   StoredProfile profile;
   ASSIGN_OR_RETURN(SampleSet stored, store.Load(job.key, job.generation));
   profile.candidates = std::move(stored.candidates);
-  NormaliseByBoard(stored.samples, job.whole_class ? "" : job.device_uuid);
+  NormaliseByDevice(stored.samples, job.whole_class ? "" : job.device_uuid);
   for (SampleRecord& record : stored.samples) {
     const bool is_own = record.job_id == job.id;
     const bool throttled = record.sample.throttled;

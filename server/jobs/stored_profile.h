@@ -38,7 +38,7 @@ struct StoredProfile {
 };
 
 // Returns the profile stored under the job's key; for a class samples of
-// several boards are made comparable (NormaliseByBoard). Throttled samples of
+// several devices are made comparable (NormaliseByDevice). Throttled samples of
 // other jobs of its generation are left out, to be measured anew now that the
 // device may be cooler, unless the job only refits. Errors: the store's.
 absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
@@ -46,7 +46,7 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
 
 // Returns all that profiles have stored under a key, measured problems apart:
 // samples oldest first, and of each candidate the latest record. Samples of
-// several boards are as they were measured (NormaliseByBoard makes them
+// several devices are as they were measured (NormaliseByDevice makes them
 // comparable). Errors: the store's.
 absl::StatusOr<SampleSet> LoadProfilesOf(SampleStore& store,
                                          const ProfileKey& key);

@@ -37,9 +37,9 @@ class VerifyTableTest : public DriftFixture {
     return shipped.ok() ? *shipped : TableRecord();
   }
   JobRecord Verify(const TableRecord& table) {
-    return Run(
-        StartQueue(),
-        {.kernel = spec_.name, .canary = true, .verify_digest = table.digest});
+    return Run(StartQueue(), {.kernel = spec_.name,
+                              .drift_probe = true,
+                              .verify_digest = table.digest});
   }
   // Of all that are at least as fast as the default wherever they may be
   // measured the slowest.
@@ -132,11 +132,12 @@ TEST_F(VerifyTableTest, OneThatIsSlowerThanWhatItReplacesDoesNotHold) {
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
   // Than the default alone it is faster.
-  const JobRecord alone = Run(
-      queue, {.kernel = spec_.name, .canary = true, .verify_digest = digest});
+  const JobRecord alone =
+      Run(queue,
+          {.kernel = spec_.name, .drift_probe = true, .verify_digest = digest});
   EXPECT_EQ(alone.state, JobState::kSucceeded) << alone.message;
   const JobRecord job = Run(queue, {.kernel = spec_.name,
-                                    .canary = true,
+                                    .drift_probe = true,
                                     .verify_digest = digest,
                                     .against_digest = replaced.digest});
   EXPECT_EQ(job.state, JobState::kFailed);
@@ -169,9 +170,9 @@ TEST_F(VerifyTableTest, NorIsAShippedOneWithTooFewPointsBesideTheDefault) {
   };
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
-  const JobRecord job = Run(
-      queue,
-      {.kernel = spec_.name, .canary = true, .verify_digest = shipped.digest});
+  const JobRecord job = Run(queue, {.kernel = spec_.name,
+                                    .drift_probe = true,
+                                    .verify_digest = shipped.digest});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("serves on: 1 of 12 points. Try again"));
   EXPECT_EQ(job.drift->action, DriftAction::kUndecided);
@@ -219,7 +220,7 @@ TEST_F(VerifyTableTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
   ASSERT_TRUE(devices_.Put({.facts = other}).ok());
   const JobRecord job = Run(*queue_, {.kernel = spec_.name,
                                       .device_uuid = other.uuid,
-                                      .canary = true,
+                                      .drift_probe = true,
                                       .verify_digest = Serving().digest});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message,
@@ -254,7 +255,7 @@ TEST_F(VerifyTableTest, JudgesNoOtherTableThanTheOneThatIsMeant) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       queue_
           ->Reprofile({.kernel = spec_.name,
-                       .canary = true,
+                       .drift_probe = true,
                        .verify_digest = ShortDigest(shipped.digest)})
           .status()));
 }

@@ -47,11 +47,11 @@ void Activity::Add(const UsageReport& report) {
   Of(counts_.decisions, report.kernel, kMostKernels) += report.counts;
 }
 
-void Activity::AddCanary(const JobRecord& job) {
+void Activity::AddDriftProbe(const JobRecord& job) {
   if (!job.drift || job.drift->regimes.empty()) return;
   const auto key = std::pair(job.key.kernel, job.key.silicon_key);
   std::lock_guard lock(mutex_);
-  auto& ratios = counts_.canary_ratios;
+  auto& ratios = counts_.drift_probe_ratios;
   if (ratios.size() < kMostKernels || ratios.contains(key))
     ratios[key] = job.drift->regimes.front().median_ratio;
 }

@@ -44,9 +44,9 @@ class Activity {
     uint64_t throttled_samples = 0;
     std::map<std::string, double> device_seconds;  // By UUID.
     // By kernel and silicon key: of the regime that drifted most in the last
-    // canary that had something to compare with, the median of latency now /
-    // latency then.
-    std::map<std::pair<std::string, std::string>, double> canary_ratios;
+    // drift probe that had something to compare with, the median of latency now
+    // / latency then.
+    std::map<std::pair<std::string, std::string>, double> drift_probe_ratios;
     // By kernel; a decision counts once, as in usage_record.h.
     std::map<std::string, UsageWeights> decisions;
   };
@@ -55,8 +55,9 @@ class Activity {
   // Does nothing for a job that has not ended.
   void Add(const JobRecord& job);
   void Add(const UsageReport& report);
-  // Does nothing for a job whose canary compared nothing, or that has none.
-  void AddCanary(const JobRecord& job);
+  // Does nothing for a job whose drift probe compared nothing, or that has
+  // none.
+  void AddDriftProbe(const JobRecord& job);
 
   Counts counts() const;
 

@@ -81,23 +81,23 @@ TEST(ActivityTest, NamesThatAnybodyMayReportAreBounded) {
   EXPECT_EQ(activity.counts().decisions.at("kernel 0").fitted, 4);
 }
 
-TEST(ActivityTest, KnowsWhatTheLastCanaryOfAKernelFound) {
+TEST(ActivityTest, KnowsWhatTheLastDriftProbeOfAKernelFound) {
   Activity activity;
   JobRecord job;
   job.key.kernel = "gemm";
   job.key.silicon_key = "mp=4";
-  activity.AddCanary(job);
+  activity.AddDriftProbe(job);
   job.drift.emplace();  // Nothing was compared.
-  activity.AddCanary(job);
-  EXPECT_TRUE(activity.counts().canary_ratios.empty());
+  activity.AddDriftProbe(job);
+  EXPECT_TRUE(activity.counts().drift_probe_ratios.empty());
   job.drift->regimes = {{.median_ratio = 1.25, .drifted = true},
                         {.median_ratio = 1.0}};
-  activity.AddCanary(job);
+  activity.AddDriftProbe(job);
   job.drift->regimes.front().median_ratio = 0.9;
-  activity.AddCanary(job);
+  activity.AddDriftProbe(job);
   const Activity::Counts counts = activity.counts();
-  ASSERT_EQ(counts.canary_ratios.size(), 1u);
-  EXPECT_DOUBLE_EQ(counts.canary_ratios.at({"gemm", "mp=4"}), 0.9);
+  ASSERT_EQ(counts.drift_probe_ratios.size(), 1u);
+  EXPECT_DOUBLE_EQ(counts.drift_probe_ratios.at({"gemm", "mp=4"}), 0.9);
 }
 
 }  // namespace

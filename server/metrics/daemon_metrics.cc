@@ -226,7 +226,7 @@ void AddDevices(const MetricsSources& sources, Families& families) {
   Family usable = Gauge("wavetune_device_usable",
                         "1: attached, and the agent finds nothing wrong.");
   Family ratio = Gauge("wavetune_device_ratio",
-                       "How many times as long launches take as on the boards "
+                       "How many times as long launches take as on the devices "
                        "of its class, as the last profile found.");
   Family left_out = Gauge("wavetune_device_left_out",
                           "1: profiles leave it out, as it is hot or slow.");
@@ -269,13 +269,13 @@ void AddActivity(const MetricsSources& sources, Families& families) {
         {{"kind", NameOf(static_cast<v1::Event::Kind>(i))}});
   }
   AddTo(families, std::move(events));
-  Family canary = Gauge(
-      "wavetune_canary_drift_ratio",
-      "How many times as long launches took in the last canary as before, in "
-      "the regime that drifted most.");
-  for (const auto& [key, ratio] : counts.canary_ratios)
-    canary.Add(ratio, {{"kernel", key.first}, {"silicon", key.second}});
-  AddTo(families, std::move(canary));
+  Family probe = Gauge("wavetune_drift_probe_ratio",
+                       "How many times as long launches took in the last drift "
+                       "probe as before, in "
+                       "the regime that drifted most.");
+  for (const auto& [key, ratio] : counts.drift_probe_ratios)
+    probe.Add(ratio, {{"kernel", key.first}, {"silicon", key.second}});
+  AddTo(families, std::move(probe));
   Family decisions = Counter("wavetune_decisions_total",
                              "Decisions that clients reported, by source.");
   for (const auto& [kernel, of_kernel] : counts.decisions) {

@@ -112,7 +112,7 @@ ReprofileRequest WantedBy(const v1::ReprofileRequest& request,
   wanted.promote_although_wrong = request.promote_although_wrong();
   wanted.samples_per_candidate = request.samples_per_candidate();
   wanted.portfolio_size = request.portfolio_size();
-  wanted.canary = request.drift() || !request.verify_digest().empty();
+  wanted.drift_probe = request.drift() || !request.verify_digest().empty();
   wanted.verify_digest = request.verify_digest();
   wanted.promote_although_slower = request.promote_although_slower();
   return wanted;

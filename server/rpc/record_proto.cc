@@ -47,8 +47,8 @@ v1::JobPhase ToProto(JobPhase phase) {
       return v1::MEASURING;
     case JobPhase::kDone:
       return v1::DONE;
-    case JobPhase::kCanary:
-      return v1::CANARY;
+    case JobPhase::kDriftProbe:
+      return v1::DRIFT_PROBE;
   }
   return v1::JOB_PHASE_UNSPECIFIED;
 }

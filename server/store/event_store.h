@@ -35,7 +35,8 @@ enum class EventKind {
   kJobEnded,
   kStoreProblem,
   kStoreUsable,
-  kCanaryResult,  // The verdict of a canary, and the step that follows.
+  kDriftProbeResult,  // The verdict of a drift probe, and the step that
+                      // follows.
   kCarriedOver,
   kImported,
   kSlowDevice,  // It deviates from others of its class.

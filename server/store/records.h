@@ -163,7 +163,7 @@ enum class JobPhase {
   kVerifying,
   kMeasuring,
   kDone,
-  kCanary  // Before compiling; stored by number.
+  kDriftProbe  // Before compiling; stored by number.
 };
 
 // How many nodes' use and how many workloads weigh a profile of a fleet.
@@ -198,9 +198,9 @@ struct JobRecord {
   bool promote_although_wrong = false;
   // Promotes although the kernel became slower than what serves is of.
   bool promote_although_slower = false;
-  bool canary = false;  // A canary decides how much is measured.
-  // Not empty: profiles nothing; a canary says whether the serving table of
-  // this digest holds.
+  bool drift_probe = false;  // A drift probe decides how much is measured.
+  // Not empty: profiles nothing; a drift probe says whether the serving table
+  // of this digest holds.
   std::string verify_digest;
   // Then: the table of this digest is measured beside it, and it must be no
   // worse; empty: the default alone is.
@@ -240,7 +240,7 @@ struct JobRecord {
   // The table's that it ended with: promoted by it, or found to hold as it
   // serves already.
   std::string digest;
-  std::optional<DriftReport> drift;  // What its canary found.
+  std::optional<DriftReport> drift;  // What its drift probe found.
   // Mean over the verified problems of latency / best of those measured there,
   // less one: of what served before, and of what serves now. Negative: unknown.
   double regret_before = -1;

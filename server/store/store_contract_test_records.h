@@ -79,7 +79,7 @@ inline JobRecord TestJob() {
   job.top_up = true;
   job.promote_although_wrong = true;
   job.promote_although_slower = true;
-  job.canary = true;
+  job.drift_probe = true;
   job.verify_digest = std::string(64, 'a');
   job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
                        {.problem = {.extents = {0, 2},

@@ -36,7 +36,7 @@ absl::StatusOr<Enum> EnumFromStored(int32_t stored, Enum last) {
 
 static_assert(static_cast<int>(JobKind::kMeasure) == 1 &&
                   static_cast<int>(JobState::kCancelled) == 4 &&
-                  static_cast<int>(JobPhase::kCanary) == 9,
+                  static_cast<int>(JobPhase::kDriftProbe) == 9,
               "stored numbers follow the enums' order: see StoredJob");
 
 absl::StatusOr<Configuration> ConfigurationFromStored(
@@ -226,7 +226,7 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_top_up(record.top_up);
   stored.set_promote_although_wrong(record.promote_although_wrong);
   stored.set_promote_although_slower(record.promote_although_slower);
-  stored.set_canary(record.canary);
+  stored.set_drift_probe(record.drift_probe);
   stored.set_verify_digest(record.verify_digest);
   stored.set_against_digest(record.against_digest);
   for (const WeightedProblem& used : record.used_problems) {
@@ -272,7 +272,7 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.top_up = stored.top_up();
   record.promote_although_wrong = stored.promote_although_wrong();
   record.promote_although_slower = stored.promote_although_slower();
-  record.canary = stored.canary();
+  record.drift_probe = stored.drift_probe();
   record.verify_digest = stored.verify_digest();
   record.against_digest = stored.against_digest();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
@@ -332,7 +332,7 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
   ASSIGN_OR_RETURN(record.state,
                    EnumFromStored(stored.state(), JobState::kCancelled));
   ASSIGN_OR_RETURN(record.phase,
-                   EnumFromStored(stored.phase(), JobPhase::kCanary));
+                   EnumFromStored(stored.phase(), JobPhase::kDriftProbe));
   record.done = stored.done();
   record.total = stored.total();
   record.samples = stored.samples();

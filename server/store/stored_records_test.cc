@@ -65,7 +65,7 @@ TEST(StoredRecordsTest, EveryStateAndPhaseOfAJobComesBack) {
 }
 
 // It refitted with some of the samples of before: the table did not hold.
-TEST(StoredRecordsTest, ACanaryOfAnEarlierDaemonThatRefittedIsAProfile) {
+TEST(StoredRecordsTest, ADriftProbeOfAnEarlierDaemonThatRefittedIsAProfile) {
   v1::StoredJob stored;
   ASSERT_TRUE(stored.ParseFromString(EncodeStoredJob(TestJob())));
   stored.mutable_drift()->set_action(2);

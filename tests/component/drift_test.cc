@@ -112,7 +112,7 @@ TEST_F(DriftTest, ADriverUpgradeIsDealtWithWhileTablesAreServed) {
   EXPECT_EQ(EpochOf(after), EpochOf(before) + 1);
   const std::string events = Cli({"events"}).out;
   EXPECT_THAT(events, HasSubstr("driver-changed"));
-  EXPECT_THAT(events, HasSubstr("canary-result"));
+  EXPECT_THAT(events, HasSubstr("drift-probe-result"));
 
   // Back again, in one command; what an operator chose is left alone.
   const json slower = Upgrade("driver = 3.0\nslower = 3 where REPEAT = 1\n");

@@ -86,7 +86,8 @@ TEST(FleetUpgradeTest, EachClassIsProfiledOnceAndNoFetchFails) {
   };
   EXPECT_EQ(profiles(), 1);
 
-  // One after the other, as an upgrade goes; the first one's canary decides.
+  // One after the other, as an upgrade goes; the first one's drift probe
+  // decides.
   const auto begun = std::chrono::steady_clock::now();
   for (const auto& node : nodes) {
     node->Pretend("driver = 2.0\n");

@@ -1,4 +1,4 @@
-#include "fit/plan/canary.h"
+#include "fit/plan/drift_probe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,13 +49,13 @@ const Profiled& Before() {
   return before;
 }
 
-class CanaryTest : public ::testing::Test {
+class DriftProbeTest : public ::testing::Test {
  protected:
   // How many times as long a pair takes as it did.
   using Slower = std::function<double(const MeasureItem&)>;
 
-  static std::vector<CanaryPair> Plan(const CanaryLimits& limits = {}) {
-    return PlanCanary(
+  static std::vector<DriftProbePair> Plan(const DriftProbeLimits& limits = {}) {
+    return PlanDriftProbe(
         {.table = Before().table.get(), .before = Before().input.samples},
         WithoutRagged(
             PlanVerification(Before().input, Before().table->table(), nullptr))
@@ -64,12 +64,12 @@ class CanaryTest : public ::testing::Test {
   }
 
   // Measured by a device with other noise.
-  static std::vector<Sample> Measure(const std::vector<CanaryPair>& pairs,
+  static std::vector<Sample> Measure(const std::vector<DriftProbePair>& pairs,
                                      const Slower& slower) {
     const SyntheticDevice now(LayersOfDecodeAndPrefill(),
                               {.multiprocessors = 132, .seed = 2});
     std::vector<Sample> measured;
-    for (const CanaryPair& pair : pairs) {
+    for (const DriftProbePair& pair : pairs) {
       measured.push_back(now.Measure(pair.item));
       measured.back().latency_us *= slower(pair.item);
     }
@@ -77,8 +77,8 @@ class CanaryTest : public ::testing::Test {
   }
 
   static DriftReport Judge(const Slower& slower) {
-    const std::vector<CanaryPair> pairs = Plan();
-    return JudgeCanary(pairs, Measure(pairs, slower));
+    const std::vector<DriftProbePair> pairs = Plan();
+    return JudgeDriftProbe(pairs, Measure(pairs, slower));
   }
 
   static bool HasOneRow(const MeasureItem& item) {
@@ -90,7 +90,7 @@ class CanaryTest : public ::testing::Test {
 
 // The default, say, where it is no member: it was measured before, and is no
 // pair.
-TEST_F(CanaryTest, LeavesRoomForTheRestOfTheVerification) {
+TEST_F(DriftProbeTest, LeavesRoomForTheRestOfTheVerification) {
   const std::vector<TableCandidate>& portfolio =
       Before().table->table().sub_tables[0].portfolio;
   std::vector<MeasureItem> verification;
@@ -106,21 +106,21 @@ TEST_F(CanaryTest, LeavesRoomForTheRestOfTheVerification) {
   }
   ASSERT_THAT(others, SizeIs(12));
   verification.insert(verification.end(), others.begin(), others.end());
-  const std::vector<CanaryPair> pairs = PlanCanary(
+  const std::vector<DriftProbePair> pairs = PlanDriftProbe(
       {.table = Before().table.get(), .before = Before().input.samples},
       verification);
   EXPECT_THAT(pairs, SizeIs(64 - 12));
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(pairs[i].item, verification[i]);
 }
 
-TEST_F(CanaryTest, AsksForPairsOfThePortfolioThatWereMeasuredBefore) {
-  const std::vector<CanaryPair> pairs = Plan();
+TEST_F(DriftProbeTest, AsksForPairsOfThePortfolioThatWereMeasuredBefore) {
+  const std::vector<DriftProbePair> pairs = Plan();
   EXPECT_THAT(pairs, SizeIs(40));  // Beside 24 of the verification.
   std::set<std::string> regimes;
   std::set<std::pair<Configuration, Problem>> distinct;
   const std::vector<TableCandidate>& portfolio =
       Before().table->table().sub_tables[0].portfolio;
-  for (const CanaryPair& pair : pairs) {
+  for (const DriftProbePair& pair : pairs) {
     regimes.insert(pair.structure);
     distinct.emplace(pair.item.configuration, pair.item.problem);
     EXPECT_TRUE(std::any_of(
@@ -134,26 +134,26 @@ TEST_F(CanaryTest, AsksForPairsOfThePortfolioThatWereMeasuredBefore) {
   EXPECT_THAT(Plan({.measurements = 44}), SizeIs(20));
 }
 
-TEST_F(CanaryTest, KeepsToItsTime) {
+TEST_F(DriftProbeTest, KeepsToItsTime) {
   double time_us = 0;
-  for (const CanaryPair& pair : Plan({.device_time_us = 50e3})) {
+  for (const DriftProbePair& pair : Plan({.device_time_us = 50e3})) {
     time_us += pair.before.device_time_us;
   }
   EXPECT_LE(time_us, 50e3);
 }
 
-TEST_F(CanaryTest, AsksForNothingWhereNothingWasMeasured) {
-  EXPECT_THAT(PlanCanary({.table = Before().table.get()}, {}), IsEmpty());
+TEST_F(DriftProbeTest, AsksForNothingWhereNothingWasMeasured) {
+  EXPECT_THAT(PlanDriftProbe({.table = Before().table.get()}, {}), IsEmpty());
 }
 
-TEST_F(CanaryTest, CarriesOverWhatIsAsItWas) {
+TEST_F(DriftProbeTest, CarriesOverWhatIsAsItWas) {
   const DriftReport report = Judge([](const MeasureItem&) { return 1; });
   EXPECT_EQ(report.action, DriftAction::kCarryOver) << report.reason;
   EXPECT_THAT(report.reason, HasSubstr("40 pairs"));
 }
 
 // As on a busy host, whose pairs scatter whatever the driver.
-TEST_F(CanaryTest, CarriesOverWhatScattersAboutWhatItWas) {
+TEST_F(DriftProbeTest, CarriesOverWhatScattersAboutWhatItWas) {
   int pairs = 0;
   const DriftReport report = Judge([&](const MeasureItem&) {
     const double scatter[] = {1, 1.12, 0.9};
@@ -162,7 +162,7 @@ TEST_F(CanaryTest, CarriesOverWhatScattersAboutWhatItWas) {
   EXPECT_EQ(report.action, DriftAction::kCarryOver) << report.reason;
 }
 
-TEST_F(CanaryTest, ProfilesWhereAllBecameSlowerAlike) {
+TEST_F(DriftProbeTest, ProfilesWhereAllBecameSlowerAlike) {
   for (const double slower : {1.05, 1.2, 0.8}) {
     const DriftReport report =
         Judge([&](const MeasureItem&) { return slower; });
@@ -170,7 +170,7 @@ TEST_F(CanaryTest, ProfilesWhereAllBecameSlowerAlike) {
   }
 }
 
-TEST_F(CanaryTest, ProfilesWhereOneKindOfProblemsDrifted) {
+TEST_F(DriftProbeTest, ProfilesWhereOneKindOfProblemsDrifted) {
   const DriftReport report =
       Judge([](const MeasureItem& item) { return HasOneRow(item) ? 1.3 : 1; });
   EXPECT_EQ(report.action, DriftAction::kProfile) << report.reason;
@@ -184,7 +184,7 @@ TEST_F(CanaryTest, ProfilesWhereOneKindOfProblemsDrifted) {
 }
 
 // Its pairs are a part of each kind of problems.
-TEST_F(CanaryTest, ProfilesWhereAConfigurationDrifted) {
+TEST_F(DriftProbeTest, ProfilesWhereAConfigurationDrifted) {
   const Configuration slow = Plan()[0].item.configuration;
   const DriftReport report = Judge([&](const MeasureItem& item) {
     return item.configuration == slow ? 3 : 1;
@@ -201,7 +201,7 @@ TEST_F(CanaryTest, ProfilesWhereAConfigurationDrifted) {
             1);
 }
 
-TEST_F(CanaryTest, ProfilesWhereWhatDriftedIsOfNoKind) {
+TEST_F(DriftProbeTest, ProfilesWhereWhatDriftedIsOfNoKind) {
   int pairs = 0;
   const DriftReport report =
       Judge([&](const MeasureItem&) { return ++pairs % 3 == 0 ? 1.5 : 1; });
@@ -210,13 +210,13 @@ TEST_F(CanaryTest, ProfilesWhereWhatDriftedIsOfNoKind) {
 
 // As on a busy host. Pairs that are alone at their problem: of two the order
 // would have changed.
-TEST_F(CanaryTest, CarriesOverWhereSinglePairsAreFarOff) {
-  const std::vector<CanaryPair> pairs = Plan();
+TEST_F(DriftProbeTest, CarriesOverWhereSinglePairsAreFarOff) {
+  const std::vector<DriftProbePair> pairs = Plan();
   std::map<Problem, int> rivals;
-  for (const CanaryPair& pair : pairs) ++rivals[pair.item.problem];
+  for (const DriftProbePair& pair : pairs) ++rivals[pair.item.problem];
   std::set<std::string> regimes;
   std::vector<MeasureItem> off;
-  for (const CanaryPair& pair : pairs) {
+  for (const DriftProbePair& pair : pairs) {
     if (rivals[pair.item.problem] == 1 && !regimes.contains(pair.structure) &&
         regimes.insert(pair.configuration).second) {
       regimes.insert(pair.structure);
@@ -230,12 +230,12 @@ TEST_F(CanaryTest, CarriesOverWhereSinglePairsAreFarOff) {
   EXPECT_EQ(report.action, DriftAction::kCarryOver) << report.reason;
 }
 
-TEST_F(CanaryTest, CannotJudgeWhereTooFewPairsCouldBeMeasured) {
-  const std::vector<CanaryPair> pairs = Plan();
+TEST_F(DriftProbeTest, CannotJudgeWhereTooFewPairsCouldBeMeasured) {
+  const std::vector<DriftProbePair> pairs = Plan();
   std::vector<Sample> measured =
       Measure(pairs, [](const MeasureItem&) { return 1; });
   for (size_t i = 7; i < measured.size(); ++i) measured[i].throttled = true;
-  const DriftReport report = JudgeCanary(pairs, measured);
+  const DriftReport report = JudgeDriftProbe(pairs, measured);
   EXPECT_EQ(report.action, DriftAction::kUndecided);
   EXPECT_THAT(report.reason,
               AllOf(HasSubstr(absl::StrCat("7 of ", pairs.size(), " pairs")),
@@ -244,17 +244,17 @@ TEST_F(CanaryTest, CannotJudgeWhereTooFewPairsCouldBeMeasured) {
     sample.throttled = false;
     sample.latency_us = 0;
   }
-  EXPECT_THAT(JudgeCanary(pairs, measured).reason, HasSubstr("failed"));
+  EXPECT_THAT(JudgeDriftProbe(pairs, measured).reason, HasSubstr("failed"));
 }
 
-TEST_F(CanaryTest, ProfilesWhereThereIsTooLittleToCompareWith) {
-  std::vector<CanaryPair> pairs = Plan();
+TEST_F(DriftProbeTest, ProfilesWhereThereIsTooLittleToCompareWith) {
+  std::vector<DriftProbePair> pairs = Plan();
   pairs.resize(7);
-  const DriftReport report =
-      JudgeCanary(pairs, Measure(pairs, [](const MeasureItem&) { return 1; }));
+  const DriftReport report = JudgeDriftProbe(
+      pairs, Measure(pairs, [](const MeasureItem&) { return 1; }));
   EXPECT_EQ(report.action, DriftAction::kProfile);
   EXPECT_THAT(report.reason, HasSubstr("7 of 7 pairs"));
-  EXPECT_EQ(JudgeCanary({}, {}).action, DriftAction::kProfile);
+  EXPECT_EQ(JudgeDriftProbe({}, {}).action, DriftAction::kProfile);
 }
 
 }  // namespace

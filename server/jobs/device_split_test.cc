@@ -1,4 +1,4 @@
-#include "server/jobs/board_split.h"
+#include "server/jobs/device_split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,19 +40,19 @@ std::vector<size_t> Flat(const std::vector<std::vector<size_t>>& parts) {
   return all;
 }
 
-TEST(BoardSplitTest, EachItemIsInOnePart) {
+TEST(DeviceSplitTest, EachItemIsInOnePart) {
   const std::vector<MeasureItem> items = Items(37, 11);
   std::vector<size_t> all(items.size());
   std::iota(all.begin(), all.end(), 0u);
   for (const KeepTogether together :
        {KeepTogether::kNothing, KeepTogether::kProblem}) {
-    for (const size_t boards : {1u, 2u, 8u}) {
-      EXPECT_EQ(Flat(SplitIntoParts(items, together, boards, LevelOf)), all);
+    for (const size_t devices : {1u, 2u, 8u}) {
+      EXPECT_EQ(Flat(SplitIntoParts(items, together, devices, LevelOf)), all);
     }
   }
 }
 
-TEST(BoardSplitTest, CandidatesOfAComparisonStayTogether) {
+TEST(DeviceSplitTest, CandidatesOfAComparisonStayTogether) {
   const std::vector<MeasureItem> items = Items(5, 40);
   const auto parts = SplitIntoParts(items, KeepTogether::kProblem, 8, LevelOf);
   std::map<Problem, std::set<size_t>> parts_of;
@@ -63,12 +63,12 @@ TEST(BoardSplitTest, CandidatesOfAComparisonStayTogether) {
   for (const auto& [problem, in] : parts_of) EXPECT_THAT(in, SizeIs(1));
 }
 
-TEST(BoardSplitTest, AComparisonOfManyCandidatesIsOnePart) {
+TEST(DeviceSplitTest, AComparisonOfManyCandidatesIsOnePart) {
   EXPECT_THAT(SplitIntoParts(Items(100, 2), KeepTogether::kProblem, 8, LevelOf),
               ElementsAre(SizeIs(100), SizeIs(100)));
 }
 
-TEST(BoardSplitTest, LightProblemsComeBeforeHeavyOnes) {
+TEST(DeviceSplitTest, LightProblemsComeBeforeHeavyOnes) {
   const std::vector<MeasureItem> items = Items(4, 16);
   for (const KeepTogether together :
        {KeepTogether::kNothing, KeepTogether::kProblem}) {
@@ -85,7 +85,7 @@ TEST(BoardSplitTest, LightProblemsComeBeforeHeavyOnes) {
   }
 }
 
-TEST(BoardSplitTest, PartsOfHeavyProblemsHaveFewItems) {
+TEST(DeviceSplitTest, PartsOfHeavyProblemsHaveFewItems) {
   // One in ten is 16 octaves heavier.
   const auto level_of = [](const Problem& problem) {
     return problem.extents[0] % 10 == 0 ? 16 : 0;
@@ -100,43 +100,43 @@ TEST(BoardSplitTest, PartsOfHeavyProblemsHaveFewItems) {
     EXPECT_LE(heavy, 7);
     parts_with_heavy += heavy > 0 ? 1 : 0;
   }
-  EXPECT_GE(parts_with_heavy, 8);  // Nearly all of the time: four a board.
+  EXPECT_GE(parts_with_heavy, 8);  // Nearly all of the time: four a device.
 }
 
-TEST(BoardSplitTest, PartsAreSmallWhereNothingIsKeptTogether) {
+TEST(DeviceSplitTest, PartsAreSmallWhereNothingIsKeptTogether) {
   for (const auto& part :
        SplitIntoParts(Items(300, 3), KeepTogether::kNothing, 2, LevelOf)) {
     EXPECT_LE(part.size(), kMaxPartItems);
   }
 }
 
-TEST(NextPartTest, OneBoardTakesTheLightestAndAnotherTheHeaviest) {
+TEST(NextPartTest, OneDeviceTakesTheLightestAndAnotherTheHeaviest) {
   EXPECT_EQ(NextPart(0, 2, {0, 1, 2, 3}, 4), 0u);
   EXPECT_EQ(NextPart(1, 2, {1, 2, 3}, 4), 2u);
   EXPECT_EQ(NextPart(0, 2, {1, 2}, 4), 0u);
   EXPECT_EQ(NextPart(1, 2, {2}, 4), 0u);
 }
 
-TEST(NextPartTest, BoardsBetweenBeginAtTheirPlace) {
+TEST(NextPartTest, DevicesBetweenBeginAtTheirPlace) {
   EXPECT_EQ(NextPart(1, 3, {0, 1, 2, 3, 4}, 5), 2u);
   EXPECT_EQ(NextPart(1, 3, {0, 1, 4}, 5), 1u);
   EXPECT_EQ(NextPart(2, 3, {0, 1}, 5), 1u);
 }
 
-TEST(NextPartTest, ABoardThatNobodyKnowsAndOneAloneTakeOneToo) {
+TEST(NextPartTest, ADeviceThatNobodyKnowsAndOneAloneTakeOneToo) {
   EXPECT_EQ(NextPart(7, 2, {0, 1}, 2), 1u);
   EXPECT_EQ(NextPart(0, 1, {0, 1}, 2), 0u);
   EXPECT_EQ(NextPart(0, 0, {0}, 1), 0u);
 }
 
-TEST(BoardSplitTest, AFewItemsAreSpreadOverAllBoards) {
+TEST(DeviceSplitTest, AFewItemsAreSpreadOverAllDevices) {
   EXPECT_THAT(SplitIntoParts(Items(8, 2), KeepTogether::kNothing, 8, LevelOf),
               SizeIs(Ge(8u)));
   EXPECT_THAT(SplitIntoParts(Items(2, 16), KeepTogether::kProblem, 8, LevelOf),
               SizeIs(Ge(8u)));
 }
 
-TEST(BoardSplitTest, NothingIsNoPart) {
+TEST(DeviceSplitTest, NothingIsNoPart) {
   EXPECT_THAT(SplitIntoParts({}, KeepTogether::kProblem, 2, LevelOf),
               IsEmpty());
 }

@@ -1,4 +1,4 @@
-#include "fit/plan/canary.h"
+#include "fit/plan/drift_probe.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr double kMostNoise = 0.5;  // Of a pair: more is drift on any host.
 constexpr double kOffShare = 0.25;  // Of all pairs, each on its own.
 
 struct Known {
-  CanaryPair pair;
+  DriftProbePair pair;
   std::tuple<size_t, int, int> stratum;  // Member, waves, loops.
 };
 
@@ -57,7 +57,7 @@ struct Members {
   std::map<Configuration, size_t> rank;  // 0: chosen most often.
 };
 
-std::map<std::string, Members> MembersOf(const CanaryInput& input) {
+std::map<std::string, Members> MembersOf(const DriftProbeInput& input) {
   std::set<Problem> problems;
   for (const Sample& sample : input.before) problems.insert(sample.problem);
   std::map<std::pair<std::string, Configuration>, int> chosen;
@@ -93,7 +93,7 @@ int64_t TilesPerWaveOf(const SubTable& sub, const Configuration& member) {
 
 // What was measured before of those that the table may choose, the last of
 // each, in the order of problems.
-std::vector<Known> KnownPairs(const CanaryInput& input) {
+std::vector<Known> KnownPairs(const DriftProbeInput& input) {
   const std::map<std::string, Members> members = MembersOf(input);
   std::map<std::pair<Problem, Configuration>, const Sample*> last;
   for (const Sample& sample : input.before) {
@@ -125,9 +125,9 @@ std::vector<Known> KnownPairs(const CanaryInput& input) {
 // Takes pairs while there is room.
 class PairSelection {
  public:
-  explicit PairSelection(const CanaryLimits& limits) : limits_(limits) {}
+  explicit PairSelection(const DriftProbeLimits& limits) : limits_(limits) {}
 
-  bool Take(const CanaryPair& pair) {
+  bool Take(const DriftProbePair& pair) {
     if (!HasRoomFor(pair)) return false;
     time_us_ += pair.before.device_time_us;
     problems_.insert(pair.item.problem);
@@ -140,27 +140,28 @@ class PairSelection {
   }
   bool Has(const MeasureItem& item) const {
     return std::any_of(pairs_.begin(), pairs_.end(),
-                       [&](const CanaryPair& p) { return p.item == item; });
+                       [&](const DriftProbePair& p) { return p.item == item; });
   }
   // Leaves room for what is measured beside the pairs.
   void Reserve(size_t measurements) { reserved_ = measurements; }
-  std::vector<CanaryPair> pairs() && { return std::move(pairs_); }
+  std::vector<DriftProbePair> pairs() && { return std::move(pairs_); }
 
  private:
-  bool HasRoomFor(const CanaryPair& pair) const {
+  bool HasRoomFor(const DriftProbePair& pair) const {
     return pairs_.size() + reserved_ < limits_.measurements &&
            time_us_ + pair.before.device_time_us <= limits_.device_time_us;
   }
 
-  const CanaryLimits limits_;
-  std::vector<CanaryPair> pairs_;
+  const DriftProbeLimits limits_;
+  std::vector<DriftProbePair> pairs_;
   std::set<Problem> problems_;
   size_t reserved_ = 0;
   double time_us_ = 0;
 };
 
 // One regime's pairs by stratum, the shortest first.
-using Strata = std::map<std::tuple<size_t, int, int>, std::vector<CanaryPair>>;
+using Strata =
+    std::map<std::tuple<size_t, int, int>, std::vector<DriftProbePair>>;
 
 std::map<std::pair<std::string, std::string>, Strata> ByRegime(
     std::vector<Known> known) {
@@ -173,7 +174,7 @@ std::map<std::pair<std::string, std::string>, Strata> ByRegime(
   for (auto& [name, strata] : regimes) {
     for (auto& [stratum, pairs] : strata) {
       std::stable_sort(pairs.begin(), pairs.end(),
-                       [](const CanaryPair& a, const CanaryPair& b) {
+                       [](const DriftProbePair& a, const DriftProbePair& b) {
                          return a.before.device_time_us <
                                 b.before.device_time_us;
                        });
@@ -191,13 +192,13 @@ bool TakeNext(Strata& strata, std::map<std::tuple<size_t, int, int>, int>& used,
                                         [&](const auto& a, const auto& b) {
                                           return used[a.first] < used[b.first];
                                         });
-    std::vector<CanaryPair>& pairs = least->second;
+    std::vector<DriftProbePair>& pairs = least->second;
     auto next =
-        std::find_if(pairs.begin(), pairs.end(), [&](const CanaryPair& p) {
+        std::find_if(pairs.begin(), pairs.end(), [&](const DriftProbePair& p) {
           return selection.HasProblem(p.item.problem);
         });
     if (next == pairs.end()) next = pairs.begin();
-    const CanaryPair pair = *next;
+    const DriftProbePair pair = *next;
     pairs.erase(next);
     const auto stratum = least->first;
     if (pairs.empty()) strata.erase(least);
@@ -216,12 +217,12 @@ double MedianOf(std::vector<double> values) {
 }
 
 struct Ratio {
-  const CanaryPair* pair = nullptr;
+  const DriftProbePair* pair = nullptr;
   double log = 0;     // Of latency now / then.
   double spread = 0;  // Of both together.
 };
 
-std::vector<Ratio> RatiosOf(const std::vector<CanaryPair>& pairs,
+std::vector<Ratio> RatiosOf(const std::vector<DriftProbePair>& pairs,
                             const std::vector<Sample>& measured) {
   std::vector<Ratio> ratios;
   for (size_t i = 0; i < std::min(pairs.size(), measured.size()); ++i) {
@@ -288,8 +289,8 @@ DriftRegime Judged(const std::string& specialisation, const std::string& name,
 std::vector<DriftRegime> RegimesOf(const std::vector<Ratio>& ratios,
                                    double noise) {
   std::vector<DriftRegime> regimes;
-  for (std::string CanaryPair::*const name :
-       {&CanaryPair::structure, &CanaryPair::configuration}) {
+  for (std::string DriftProbePair::*const name :
+       {&DriftProbePair::structure, &DriftProbePair::configuration}) {
     std::map<std::pair<std::string, std::string>, std::vector<Ratio>> groups;
     for (const Ratio& ratio : ratios) {
       groups[{ratio.pair->item.problem.specialisation, ratio.pair->*name}]
@@ -351,9 +352,9 @@ DriftReport TooFewCompared(size_t compared, size_t pairs,
 
 }  // namespace
 
-std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
-                                   const std::vector<MeasureItem>& verification,
-                                   const CanaryLimits& limits) {
+std::vector<DriftProbePair> PlanDriftProbe(
+    const DriftProbeInput& input, const std::vector<MeasureItem>& verification,
+    const DriftProbeLimits& limits) {
   std::vector<Known> known = KnownPairs(input);
   PairSelection selection(limits);
   for (const MeasureItem& item : verification) {
@@ -375,8 +376,8 @@ std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
   return std::move(selection).pairs();
 }
 
-DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
-                        const std::vector<Sample>& measured) {
+DriftReport JudgeDriftProbe(const std::vector<DriftProbePair>& pairs,
+                            const std::vector<Sample>& measured) {
   const std::vector<Ratio> ratios = RatiosOf(pairs, measured);
   if (ratios.size() < kFewestCompared) {
     return TooFewCompared(ratios.size(), pairs.size(), measured);

@@ -1,4 +1,4 @@
-#include "server/jobs/board_ratio.h"
+#include "server/jobs/device_ratio.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace wavetune {
 namespace {
 
-// Logarithms of latencies at one pair, by board; the last clean sample counts.
+// Logarithms of latencies at one pair, by device; the last clean sample counts.
 using AtPair = std::map<std::string, double>;
 
 std::map<std::pair<Configuration, Problem>, AtPair> LogLatencies(
@@ -25,15 +25,15 @@ std::map<std::pair<Configuration, Problem>, AtPair> LogLatencies(
 
 double MeanOf(const AtPair& at) {
   double sum = 0;
-  for (const auto& [board, log_us] : at) sum += log_us;
+  for (const auto& [device, log_us] : at) sum += log_us;
   return sum / static_cast<double>(at.size());
 }
 
 // The ratio that stands for the class.
-double ClassRatio(const std::map<std::string, BoardRatio>& boards) {
+double ClassRatio(const std::map<std::string, DeviceRatio>& devices) {
   std::vector<double> known;
-  for (const auto& [uuid, board] : boards) {
-    if (board.known()) known.push_back(board.ratio);
+  for (const auto& [uuid, device] : devices) {
+    if (device.known()) known.push_back(device.ratio);
   }
   if (known.empty()) return 1;
   std::sort(known.begin(), known.end());
@@ -41,7 +41,7 @@ double ClassRatio(const std::map<std::string, BoardRatio>& boards) {
 }
 
 // Also where there is none.
-bool OfOneBoard(absl::Span<const SampleRecord> samples) {
+bool OfOneDevice(absl::Span<const SampleRecord> samples) {
   return std::all_of(samples.begin(), samples.end(),
                      [&](const SampleRecord& record) {
                        return record.device_uuid == samples[0].device_uuid;
@@ -50,27 +50,27 @@ bool OfOneBoard(absl::Span<const SampleRecord> samples) {
 
 }  // namespace
 
-std::map<std::string, BoardRatio> BoardRatios(
+std::map<std::string, DeviceRatio> DeviceRatios(
     absl::Span<const SampleRecord> samples) {
-  std::map<std::string, BoardRatio> boards;
-  for (const SampleRecord& record : samples) boards[record.device_uuid];
+  std::map<std::string, DeviceRatio> devices;
+  for (const SampleRecord& record : samples) devices[record.device_uuid];
   std::map<std::string, double> sums;
   for (const auto& [pair, at] : LogLatencies(samples)) {
     if (at.size() < 2) continue;
     const double mean = MeanOf(at);
     for (const auto& [uuid, log_us] : at) {
       sums[uuid] += log_us - mean;
-      ++boards[uuid].pairs;
+      ++devices[uuid].pairs;
     }
   }
-  for (auto& [uuid, board] : boards) {
-    if (board.pairs > 0) board.ratio = std::exp(sums[uuid] / board.pairs);
+  for (auto& [uuid, device] : devices) {
+    if (device.pairs > 0) device.ratio = std::exp(sums[uuid] / device.pairs);
   }
-  const double of_class = ClassRatio(boards);
-  for (auto& [uuid, board] : boards) {
-    board.ratio = board.known() ? board.ratio / of_class : 1;
+  const double of_class = ClassRatio(devices);
+  for (auto& [uuid, device] : devices) {
+    device.ratio = device.known() ? device.ratio / of_class : 1;
   }
-  return boards;
+  return devices;
 }
 
 void DivideBy(double ratio, Sample& sample) {
@@ -79,21 +79,21 @@ void DivideBy(double ratio, Sample& sample) {
   sample.min_us /= ratio;
 }
 
-void NormaliseByBoard(std::vector<SampleRecord>& samples,
-                      const std::string& reference) {
-  if (OfOneBoard(samples)) return;
-  std::map<std::string, BoardRatio> boards = BoardRatios(samples);
-  const auto known = boards.find(reference);
+void NormaliseByDevice(std::vector<SampleRecord>& samples,
+                       const std::string& reference) {
+  if (OfOneDevice(samples)) return;
+  std::map<std::string, DeviceRatio> devices = DeviceRatios(samples);
+  const auto known = devices.find(reference);
   const double of_reference =
-      known != boards.end() && known->second.known() ? known->second.ratio : 1;
-  for (auto& [uuid, board] : boards) {
-    if (board.known()) board.ratio /= of_reference;
+      known != devices.end() && known->second.known() ? known->second.ratio : 1;
+  for (auto& [uuid, device] : devices) {
+    if (device.known()) device.ratio /= of_reference;
   }
   std::erase_if(samples, [&](const SampleRecord& record) {
-    return boards.at(record.device_uuid).deviates();
+    return devices.at(record.device_uuid).deviates();
   });
   for (SampleRecord& record : samples) {
-    DivideBy(boards.at(record.device_uuid).ratio, record.sample);
+    DivideBy(devices.at(record.device_uuid).ratio, record.sample);
   }
 }
 

@@ -1,9 +1,10 @@
-// Canary: few measurements of an older table's candidates that say whether it
-// holds in another environment (another driver, runtime, power limit), or is to
-// be profiled anew.
+// Drift probe: few measurements of an older table's candidates that say whether
+// it holds in another environment (another driver, runtime, power limit), or is
+// to be profiled anew.
 //
-//   std::vector<CanaryPair> pairs = PlanCanary(input, verification.items);
-//   DriftReport report = JudgeCanary(pairs, Measure(pairs));
+//   std::vector<DriftProbePair> pairs = PlanDriftProbe(input,
+//   verification.items); DriftReport report = JudgeDriftProbe(pairs,
+//   Measure(pairs));
 //
 // Why not simply profile: a driver leaves most kernels as fast as they were
 // (docs/decisions/0054). Pairs of one configuration and one problem are
@@ -12,8 +13,8 @@
 // regimes, and pairs are judged by each.
 //
 // Thread safety: pure functions.
-#ifndef WAVETUNE_FIT_PLAN_CANARY_H_
-#define WAVETUNE_FIT_PLAN_CANARY_H_
+#ifndef WAVETUNE_FIT_PLAN_DRIFT_PROBE_H_
+#define WAVETUNE_FIT_PLAN_DRIFT_PROBE_H_
 
 #include <cstddef>
 #include <string>
@@ -27,8 +28,8 @@
 
 namespace wavetune {
 
-// What a canary compares with.
-struct CanaryInput {
+// What a drift probe compares with.
+struct DriftProbeInput {
   const CompiledTable* table = nullptr;  // The older one.
   // Samples of the table's environment; of a pair the last counts. Throttled
   // ones are left out.
@@ -36,7 +37,7 @@ struct CanaryInput {
 };
 
 // A configuration and a problem that were measured in both environments.
-struct CanaryPair {
+struct DriftProbePair {
   MeasureItem item;
   Sample before;
   // DriftRegime::name of either kind.
@@ -44,10 +45,10 @@ struct CanaryPair {
   std::string configuration;
 };
 
-struct CanaryLimits {
+struct DriftProbeLimits {
   // Pairs and the rest of the verification together.
   size_t measurements = 64;
-  // For the samples before, together: a canary takes seconds.
+  // For the samples before, together: a drift probe takes seconds.
   double device_time_us = 5e6;
 };
 
@@ -56,9 +57,9 @@ struct CanaryLimits {
 // members, by turns from each kind of problems, over members, waves and loops.
 // Short ones first. Deterministic; cannot fail: empty where nothing was
 // measured before.
-std::vector<CanaryPair> PlanCanary(const CanaryInput& input,
-                                   const std::vector<MeasureItem>& verification,
-                                   const CanaryLimits& limits = {});
+std::vector<DriftProbePair> PlanDriftProbe(
+    const DriftProbeInput& input, const std::vector<MeasureItem>& verification,
+    const DriftProbeLimits& limits = {});
 
 // With fewer pairs nothing is said of a table.
 inline constexpr size_t kFewestCompared = 8;
@@ -78,9 +79,9 @@ inline constexpr size_t kFewestCompared = 8;
 // single ones. Else kProfile, and where there were fewer than kFewestCompared
 // pairs to measure. kUndecided: there were enough, and too few of them were
 // measured.
-DriftReport JudgeCanary(const std::vector<CanaryPair>& pairs,
-                        const std::vector<Sample>& measured);
+DriftReport JudgeDriftProbe(const std::vector<DriftProbePair>& pairs,
+                            const std::vector<Sample>& measured);
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_FIT_PLAN_CANARY_H_
+#endif  // WAVETUNE_FIT_PLAN_DRIFT_PROBE_H_

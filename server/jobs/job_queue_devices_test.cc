@@ -19,16 +19,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-DeviceFacts SecondBoard() {
+DeviceFacts SecondDevice() {
   DeviceFacts facts = testing::H200();
   facts.uuid = "GPU-second";
   return facts;
 }
 
-class JobQueueBoardsTest : public JobQueueFixture {
+class JobQueueDevicesTest : public JobQueueFixture {
  protected:
-  JobQueueBoardsTest()
-      : second_({.facts = SecondBoard(),
+  JobQueueDevicesTest()
+      : second_({.facts = SecondDevice(),
                  .latency_us = SyntheticLatency(&spec_, 64)}) {
     directory_.Attach(&second_);
   }
@@ -36,7 +36,7 @@ class JobQueueBoardsTest : public JobQueueFixture {
   FakeMeasurementExecutor second_;
 };
 
-TEST_F(JobQueueBoardsTest, AClassHasOneJobThatItsBoardsShare) {
+TEST_F(JobQueueDevicesTest, AClassHasOneJobThatItsDevicesShare) {
   JobQueue& queue = StartQueue();
   const auto jobs = queue.Reprofile({});
   ASSERT_TRUE(jobs.ok()) << jobs.status();
@@ -51,20 +51,20 @@ TEST_F(JobQueueBoardsTest, AClassHasOneJobThatItsBoardsShare) {
   EXPECT_EQ(device_.prepared() + second_.prepared(), Candidates());
 }
 
-TEST_F(JobQueueBoardsTest, ANamedDeviceMeasuresAlone) {
+TEST_F(JobQueueDevicesTest, ANamedDeviceMeasuresAlone) {
   const JobRecord job = Run(StartQueue(), {.device_uuid = "GPU-second"});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.device_uuids, ElementsAre("GPU-second"));
   EXPECT_EQ(device_.measured(), 0);
 }
 
-TEST_F(JobQueueBoardsTest, ASingleDeviceOfEachIsAJobEach) {
+TEST_F(JobQueueDevicesTest, ASingleDeviceOfEachIsAJobEach) {
   const auto jobs = StartQueue().Reprofile({.single_device = true});
   ASSERT_TRUE(jobs.ok()) << jobs.status();
   EXPECT_THAT(*jobs, SizeIs(2));
 }
 
-TEST_F(JobQueueBoardsTest, AClassCanBeNamed) {
+TEST_F(JobQueueDevicesTest, AClassCanBeNamed) {
   JobQueue& queue = StartQueue();
   const std::string silicon = SiliconKey(device_.device());
   const auto jobs = queue.Reprofile({.silicon_key = silicon});
@@ -78,12 +78,12 @@ TEST_F(JobQueueBoardsTest, AClassCanBeNamed) {
           .status()));
 }
 
-TEST_F(JobQueueBoardsTest, APriorityOutOfRangeIsRefused) {
+TEST_F(JobQueueDevicesTest, APriorityOutOfRangeIsRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(
       StartQueue().Reprofile({.priority = 101}).status()));
 }
 
-TEST_F(JobQueueBoardsTest, ARequestForTheClassMeetsTheJobForTheClass) {
+TEST_F(JobQueueDevicesTest, ARequestForTheClassMeetsTheJobForTheClass) {
   JobQueue& queue = StartQueue();
   device_.SetBusy("used by others");
   second_.SetBusy("used by others");
@@ -97,7 +97,7 @@ TEST_F(JobQueueBoardsTest, ARequestForTheClassMeetsTheJobForTheClass) {
   EXPECT_EQ(Wait(queue, id).state, JobState::kSucceeded);
 }
 
-TEST_F(JobQueueBoardsTest, AJobOfAHigherPriorityGoesFirst) {
+TEST_F(JobQueueDevicesTest, AJobOfAHigherPriorityGoesFirst) {
   JobQueue& queue = StartQueue();
   device_.SetBusy("used by others");
   second_.SetBusy("used by others");
@@ -125,7 +125,7 @@ TEST_F(JobQueueBoardsTest, AJobOfAHigherPriorityGoesFirst) {
   EXPECT_EQ(queue.Get(high)->priority, 5);
 }
 
-TEST_F(JobQueueBoardsTest, WhoMeasuresOnOneBoardHasItToHimself) {
+TEST_F(JobQueueDevicesTest, WhoMeasuresOnOneDeviceHasItToHimself) {
   JobQueue& queue = StartQueue();
   MeasureRequest request;
   request.kernel = spec_.name;
@@ -141,7 +141,7 @@ TEST_F(JobQueueBoardsTest, WhoMeasuresOnOneBoardHasItToHimself) {
   EXPECT_EQ(Wait(queue, profile).state, JobState::kSucceeded);
 }
 
-TEST_F(JobQueueBoardsTest, WhenOneBoardTurnsHotTheOtherFinishes) {
+TEST_F(JobQueueDevicesTest, WhenOneDeviceTurnsHotTheOtherFinishes) {
   second_.OnReport([this] {
     if (second_.measured() == 10) second_.SetHot("it is hot: 86 °C");
   });
@@ -150,13 +150,13 @@ TEST_F(JobQueueBoardsTest, WhenOneBoardTurnsHotTheOtherFinishes) {
   EXPECT_EQ(second_.measured(), 10);
 }
 
-TEST_F(JobQueueBoardsTest, ASlowBoardIsToldAndNotFitted) {
+TEST_F(JobQueueDevicesTest, ASlowDeviceIsToldAndNotFitted) {
   second_.SetSlower(1.3);
   JobServices services = Services();
   std::mutex mutex;
   std::vector<std::string> slow;
-  services.board_rated = [&](const JobRecord&, const std::string& uuid,
-                             const BoardRatio& ratio) {
+  services.device_rated = [&](const JobRecord&, const std::string& uuid,
+                              const DeviceRatio& ratio) {
     std::lock_guard lock(mutex);
     if (ratio.deviates()) slow.push_back(uuid);
   };

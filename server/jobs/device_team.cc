@@ -1,4 +1,4 @@
-#include "server/jobs/board_team.h"
+#include "server/jobs/device_team.h"
 
 #include <algorithm>
 #include <deque>
@@ -13,13 +13,14 @@
 namespace wavetune {
 namespace {
 
-// Configurations of a part: fewer would keep most workers of a board waiting
-// for the last one, more than that a job that waits for the board.
+// Configurations of a part: fewer would keep most workers of a device waiting
+// for the last one, more than that a job that waits for the device.
 constexpr size_t kLeastPreparePart = 32;
 constexpr size_t kMostPreparePart = 128;
-// The same where there is one board, after which others may have come.
+// The same where there is one device, after which others may have come.
 constexpr size_t kPrepareAlone = 256;
-// Times that a board may break off the common set before it is not asked again.
+// Times that a device may break off the common set before it is not asked
+// again.
 constexpr int kMostFailedRatings = 3;
 
 std::set<size_t> AllOf(size_t count) {
@@ -38,14 +39,14 @@ std::vector<Element> Select(const std::vector<Element>& from,
 
 }  // namespace
 
-BoardTeam::BoardTeam(const JobServices& services, JobControl* control)
+DeviceTeam::DeviceTeam(const JobServices& services, JobControl* control)
     : services_(services),
       control_(control),
       job_id_(control->record().id),
       time_(std::make_shared<JobDevice::DeviceTime>()),
       key_(control->record().key) {}
 
-JobDevice& BoardTeam::Member(const std::string& uuid) {
+JobDevice& DeviceTeam::Member(const std::string& uuid) {
   std::lock_guard lock(members_mutex_);
   std::unique_ptr<JobDevice>& member = members_[uuid];
   if (member == nullptr) {
@@ -55,7 +56,7 @@ JobDevice& BoardTeam::Member(const std::string& uuid) {
   return *member;
 }
 
-bool BoardTeam::IsLeftOut(const std::string& uuid) const {
+bool DeviceTeam::IsLeftOut(const std::string& uuid) const {
   const auto it = ratios_.find(uuid);
   if (it != ratios_.end() && it->second.known()) return it->second.deviates();
   // Nobody knows what its samples are worth beside those of the others.
@@ -64,42 +65,43 @@ bool BoardTeam::IsLeftOut(const std::string& uuid) const {
                      [](const auto& r) { return r.second.known(); });
 }
 
-std::vector<std::string> BoardTeam::Boards() const {
-  std::vector<std::string> boards = AttachedOfClass(*services_.executors, key_);
-  std::erase_if(boards,
+std::vector<std::string> DeviceTeam::Devices() const {
+  std::vector<std::string> devices =
+      AttachedOfClass(*services_.executors, key_);
+  std::erase_if(devices,
                 [&](const std::string& uuid) { return IsLeftOut(uuid); });
-  return boards;
+  return devices;
 }
 
-int BoardTeam::boards() const {
+int DeviceTeam::devices() const {
   if (!control_->record().whole_class) return 1;
-  return std::max(static_cast<int>(Boards().size()), 1);
+  return std::max(static_cast<int>(Devices().size()), 1);
 }
 
-std::vector<std::string> BoardTeam::RatedBoards() const {
-  std::vector<std::string> boards = Boards();
-  if (common_.empty()) return boards;
+std::vector<std::string> DeviceTeam::RatedDevices() const {
+  std::vector<std::string> devices = Devices();
+  if (common_.empty()) return devices;
   std::erase_if(
-      boards, [&](const std::string& uuid) { return !rated_.contains(uuid); });
-  return boards;
+      devices, [&](const std::string& uuid) { return !rated_.contains(uuid); });
+  return devices;
 }
 
-std::vector<std::string> BoardTeam::UnratedBoards() const {
+std::vector<std::string> DeviceTeam::UnratedDevices() const {
   if (common_.empty()) return {};
-  std::vector<std::string> boards = Boards();
-  std::erase_if(boards,
+  std::vector<std::string> devices = Devices();
+  std::erase_if(devices,
                 [&](const std::string& uuid) { return rated_.contains(uuid); });
-  return boards;
+  return devices;
 }
 
-bool BoardTeam::OnlyBoard(std::string* uuid) const {
+bool DeviceTeam::OnlyDevice(std::string* uuid) const {
   const JobRecord record = control_->record();
   *uuid = record.device_uuid;
   if (!record.whole_class) return true;
-  const std::vector<std::string> boards = Boards();
-  if (boards.size() > 1) return false;
-  if (!boards.empty()) {
-    *uuid = boards.front();
+  const std::vector<std::string> devices = Devices();
+  if (devices.size() > 1) return false;
+  if (!devices.empty()) {
+    *uuid = devices.front();
   } else if (IsLeftOut(*uuid)) {
     // One that is away, and was as fast as its class.
     const auto good = std::find_if(
@@ -110,11 +112,11 @@ bool BoardTeam::OnlyBoard(std::string* uuid) const {
   return true;
 }
 
-absl::StatusOr<DeviceFacts> BoardTeam::Acquire() {
+absl::StatusOr<DeviceFacts> DeviceTeam::Acquire() {
   const JobRecord record = control_->record();
   if (record.whole_class &&
       services_.executors->Find(record.device_uuid, 0) == nullptr) {
-    for (const std::string& uuid : Boards()) {
+    for (const std::string& uuid : Devices()) {
       const auto executor = services_.executors->Find(uuid, 0);
       if (executor != nullptr) return executor->device();
     }
@@ -122,8 +124,8 @@ absl::StatusOr<DeviceFacts> BoardTeam::Acquire() {
   return Member(record.device_uuid).Acquire();
 }
 
-void BoardTeam::Bind(std::shared_ptr<const TunableKernel> kernel,
-                     ProfileKey key, uint64_t generation) {
+void DeviceTeam::Bind(std::shared_ptr<const TunableKernel> kernel,
+                      ProfileKey key, uint64_t generation) {
   kernel_ = std::move(kernel);
   key_ = std::move(key);
   generation_ = generation;
@@ -133,7 +135,7 @@ void BoardTeam::Bind(std::shared_ptr<const TunableKernel> kernel,
   }
 }
 
-absl::Status BoardTeam::RunAlone(
+absl::Status DeviceTeam::RunAlone(
     const std::string& uuid,
     const std::function<absl::Status(JobDevice&)>& work) {
   DeviceLease lease;
@@ -145,31 +147,31 @@ absl::Status BoardTeam::RunAlone(
   return work(member);
 }
 
-BoardWork BoardTeam::NewWork() {
-  return {.boards = [this] { return RatedBoards(); },
+DeviceWork DeviceTeam::NewWork() {
+  return {.devices = [this] { return RatedDevices(); },
           .cancel = [this](const std::string& uuid) { Member(uuid).Cancel(); },
-          .others = [this] { return UnratedBoards(); }};
+          .others = [this] { return UnratedDevices(); }};
 }
 
-absl::Status BoardTeam::Prepare(
+absl::Status DeviceTeam::Prepare(
     const std::string& specialisation,
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems,
     const RecordCallback& on_record) {
   for (auto begin = configurations.begin(); begin != configurations.end();) {
     std::string only;
-    if (!OnlyBoard(&only)) {
+    if (!OnlyDevice(&only)) {
       return PrepareSpread(specialisation, {begin, configurations.end()},
                            correctness_problems, on_record);
     }
-    const auto prepare = [&](JobDevice& board) -> absl::Status {
+    const auto prepare = [&](JobDevice& device) -> absl::Status {
       std::string now = only;
-      while (begin != configurations.end() && OnlyBoard(&now) && now == only) {
+      while (begin != configurations.end() && OnlyDevice(&now) && now == only) {
         const auto end =
             begin + std::min<ptrdiff_t>(configurations.end() - begin,
                                         static_cast<ptrdiff_t>(kPrepareAlone));
-        RETURN_IF_ERROR(board.Prepare(specialisation, {begin, end},
-                                      correctness_problems, on_record));
+        RETURN_IF_ERROR(device.Prepare(specialisation, {begin, end},
+                                       correctness_problems, on_record));
         begin = end;
       }
       return absl::OkStatus();
@@ -179,21 +181,21 @@ absl::Status BoardTeam::Prepare(
   return absl::OkStatus();
 }
 
-absl::Status BoardTeam::PrepareSpread(
+absl::Status DeviceTeam::PrepareSpread(
     const std::string& specialisation,
     const std::vector<Configuration>& configurations,
     const std::vector<Problem>& correctness_problems,
     const RecordCallback& on_record) {
-  // What is compiled says nothing of times: every board may.
-  BoardWork work = NewWork();
-  work.boards = [this] { return Boards(); };
+  // What is compiled says nothing of times: every device may.
+  DeviceWork work = NewWork();
+  work.devices = [this] { return Devices(); };
   work.others = [] { return std::vector<std::string>(); };
-  work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
-    JobDevice& board = Member(uuid);
-    board.SetPatient(false);
+  work.run = [&](const std::string& uuid, const DeviceWork::Part& part) {
+    JobDevice& device = Member(uuid);
+    device.SetPatient(false);
     std::set<Configuration> done;
-    BoardWork::Outcome outcome;
-    outcome.status = board.Prepare(
+    DeviceWork::Outcome outcome;
+    outcome.status = device.Prepare(
         specialisation, Select(configurations, part), correctness_problems,
         [&](CandidateRecord& record) {
           std::lock_guard lock(callback_mutex_);
@@ -206,58 +208,59 @@ absl::Status BoardTeam::PrepareSpread(
     }
     return outcome;
   };
-  // Two parts a board, as one may be slower.
-  const size_t wanted = 2 * static_cast<size_t>(boards());
+  // Two parts a device, as one may be slower.
+  const size_t wanted = 2 * static_cast<size_t>(devices());
   const size_t most = std::clamp((configurations.size() + wanted - 1) / wanted,
                                  kLeastPreparePart, kMostPreparePart);
-  std::vector<BoardWork::Part> parts;
+  std::vector<DeviceWork::Part> parts;
   for (size_t i = 0; i < configurations.size(); ++i) {
     if (i % most == 0) parts.emplace_back();
     parts.back().push_back(i);
   }
-  return SpreadOverBoards(services_, control_, work, std::move(parts));
+  return SpreadOverDevices(services_, control_, work, std::move(parts));
 }
 
-BoardTeam::Unprepared BoardTeam::unprepared() const {
+DeviceTeam::Unprepared DeviceTeam::unprepared() const {
   Unprepared all;
   for (const auto& [uuid, member] : members_) {
     for (const auto& [candidate, reason] : member->unprepared()) {
-      // Another board may have been able to.
+      // Another device may have been able to.
       if (!prepared_.contains(candidate)) all.emplace(candidate, reason);
     }
   }
   return all;
 }
 
-std::string BoardTeam::UnpreparedText() const {
+std::string DeviceTeam::UnpreparedText() const {
   return JobDevice::TextOf(unprepared(), kernel_.get());
 }
 
-absl::Status BoardTeam::OnOneBoard(const BoardOrder& order,
-                                   const BoardWorkAlone& work) {
+absl::Status DeviceTeam::OnOneDevice(const DeviceOrder& order,
+                                     const DeviceWorkAlone& work) {
   std::string only;
-  if (OnlyBoard(&only)) {
-    return RunAlone(only, [&](JobDevice& board) { return work(only, board); });
+  if (OnlyDevice(&only)) {
+    return RunAlone(only,
+                    [&](JobDevice& device) { return work(only, device); });
   }
-  BoardWork spread = NewWork();
-  spread.boards = [&] {
-    std::vector<std::string> boards = Boards();
-    order(boards);
-    return boards;
+  DeviceWork spread = NewWork();
+  spread.devices = [&] {
+    std::vector<std::string> devices = Devices();
+    order(devices);
+    return devices;
   };
   spread.others = [] { return std::vector<std::string>(); };
-  spread.run = [&](const std::string& uuid, const BoardWork::Part& part) {
-    JobDevice& board = Member(uuid);
-    board.SetPatient(false);
-    BoardWork::Outcome outcome;
-    outcome.status = work(uuid, board);
+  spread.run = [&](const std::string& uuid, const DeviceWork::Part& part) {
+    JobDevice& device = Member(uuid);
+    device.SetPatient(false);
+    DeviceWork::Outcome outcome;
+    outcome.status = work(uuid, device);
     if (!outcome.status.ok()) outcome.left = part;
     return outcome;
   };
-  return SpreadOverBoards(services_, control_, spread, {{size_t{0}}});
+  return SpreadOverDevices(services_, control_, spread, {{size_t{0}}});
 }
 
-absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
+absl::StatusOr<std::vector<DeviceTeam::Result>> DeviceTeam::Measure(
     const std::vector<MeasureItem>& items, KeepTogether together,
     const ResultCallback& on_result, const std::function<Batch()>& more) {
   std::vector<MeasureItem> all = items;
@@ -279,29 +282,29 @@ absl::StatusOr<std::vector<BoardTeam::Result>> BoardTeam::Measure(
   common_at_.clear();
   while (!left.empty() && !budget_spent()) {
     std::string only;
-    const bool alone = OnlyBoard(&only);
+    const bool alone = OnlyDevice(&only);
     if (control_->record().whole_class) ChooseCommon(all);
     if (alone && !IsNewcomer(only)) {
       RETURN_IF_ERROR(MeasureAlone(only, all, left, take));
     } else {
-      RETURN_IF_ERROR(RateBoards(left, take));
+      RETURN_IF_ERROR(RateDevices(left, take));
       RETURN_IF_ERROR(MeasureSpread(all, together, left, take, take_more));
     }
   }
   return results;
 }
 
-absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
-                                     const std::vector<MeasureItem>& items,
-                                     std::set<size_t>& left,
-                                     const ResultCallback& on_result) {
+absl::Status DeviceTeam::MeasureAlone(const std::string& uuid,
+                                      const std::vector<MeasureItem>& items,
+                                      std::set<size_t>& left,
+                                      const ResultCallback& on_result) {
   const std::vector<size_t> part(left.begin(), left.end());
   // Who comes later is compared with this one, which measures the common set
   // among the rest.
   const bool rates = !common_at_.empty() && rated_.empty();
-  absl::Status measured = RunAlone(uuid, [&](JobDevice& board) {
+  absl::Status measured = RunAlone(uuid, [&](JobDevice& device) {
     absl::Status status =
-        board
+        device
             .Measure(Select(items, part),
                      [&](size_t i, const Result& result) {
                        left.erase(part[i]);
@@ -309,15 +312,15 @@ absl::Status BoardTeam::MeasureAlone(const std::string& uuid,
                        on_result(part[i], Normalised(uuid, result));
                      })
             .status();
-    if (board.budget_spent()) budget_spent_.store(true);
+    if (device.budget_spent()) budget_spent_.store(true);
     return status;
   });
   if (rates && measured.ok()) rated_.insert(uuid);
   return measured;
 }
 
-void BoardTeam::TakeForRating(const std::string& uuid, size_t index,
-                              const Result& result) {
+void DeviceTeam::TakeForRating(const std::string& uuid, size_t index,
+                               const Result& result) {
   if (!result.sample || std::find(common_at_.begin(), common_at_.end(),
                                   index) == common_at_.end()) {
     return;
@@ -325,29 +328,29 @@ void BoardTeam::TakeForRating(const std::string& uuid, size_t index,
   rating_.push_back({.sample = *result.sample, .device_uuid = uuid});
 }
 
-bool BoardTeam::IsNewcomer(const std::string& uuid) const {
+bool DeviceTeam::IsNewcomer(const std::string& uuid) const {
   return !rated_.empty() && !rated_.contains(uuid);
 }
 
-absl::Status BoardTeam::MeasureSpread(std::vector<MeasureItem>& items,
-                                      KeepTogether together,
-                                      std::set<size_t>& left,
-                                      const ResultCallback& on_result,
-                                      const std::function<Batch()>& more) {
+absl::Status DeviceTeam::MeasureSpread(std::vector<MeasureItem>& items,
+                                       KeepTogether together,
+                                       std::set<size_t>& left,
+                                       const ResultCallback& on_result,
+                                       const std::function<Batch()>& more) {
   std::mutex items_mutex;  // Guards items and left.
-  BoardWork work = NewWork();
-  work.run = [&](const std::string& uuid, const BoardWork::Part& part) {
-    JobDevice& board = Member(uuid);
-    board.SetPatient(false);
+  DeviceWork work = NewWork();
+  work.run = [&](const std::string& uuid, const DeviceWork::Part& part) {
+    JobDevice& device = Member(uuid);
+    device.SetPatient(false);
     std::set<size_t> of_part(part.begin(), part.end());
     std::vector<MeasureItem> wanted;
     {
       std::lock_guard lock(items_mutex);
       wanted = Select(items, part);
     }
-    BoardWork::Outcome outcome;
+    DeviceWork::Outcome outcome;
     outcome.status =
-        board
+        device
             .Measure(wanted,
                      [&](size_t i, const Result& result) {
                        of_part.erase(part[i]);
@@ -358,17 +361,17 @@ absl::Status BoardTeam::MeasureSpread(std::vector<MeasureItem>& items,
                        on_result(part[i], Normalised(uuid, result));
                      })
             .status();
-    outcome.enough = board.budget_spent();
+    outcome.enough = device.budget_spent();
     if (outcome.enough) budget_spent_.store(true);
     outcome.left.assign(of_part.begin(), of_part.end());
     return outcome;
   };
-  const std::vector<std::string> boards = RatedBoards();
+  const std::vector<std::string> devices = RatedDevices();
   std::map<size_t, size_t> part_of;  // By index into items.
   size_t count = 0;                  // Of the parts that were split last.
   const auto split = [&](const std::vector<size_t>& indices, KeepTogether how) {
-    std::vector<BoardWork::Part> parts = SplitIntoParts(
-        Select(items, indices), how, boards.size(),
+    std::vector<DeviceWork::Part> parts = SplitIntoParts(
+        Select(items, indices), how, devices.size(),
         [&](const Problem& problem) {
           return kernel_ == nullptr ? 0 : LoadLevel(kernel_->spec, problem);
         });
@@ -382,17 +385,17 @@ absl::Status BoardTeam::MeasureSpread(std::vector<MeasureItem>& items,
     return parts;
   };
   work.choose = [&](const std::string& uuid,
-                    const std::deque<BoardWork::Part>& unmeasured) {
-    const auto board = static_cast<size_t>(
-        std::find(boards.begin(), boards.end(), uuid) - boards.begin());
+                    const std::deque<DeviceWork::Part>& unmeasured) {
+    const auto device = static_cast<size_t>(
+        std::find(devices.begin(), devices.end(), uuid) - devices.begin());
     std::vector<size_t> at;
     at.reserve(unmeasured.size());
-    for (const BoardWork::Part& part : unmeasured) {
+    for (const DeviceWork::Part& part : unmeasured) {
       at.push_back(part_of.at(part.front()));
     }
-    return NextPart(board, boards.size(), at, count);
+    return NextPart(device, devices.size(), at, count);
   };
-  work.more = [&]() -> std::vector<BoardWork::Part> {
+  work.more = [&]() -> std::vector<DeviceWork::Part> {
     const Batch batch = more();
     std::lock_guard lock(items_mutex);
     std::vector<size_t> indices;
@@ -403,11 +406,11 @@ absl::Status BoardTeam::MeasureSpread(std::vector<MeasureItem>& items,
     }
     return split(indices, batch.together);
   };
-  return SpreadOverBoards(services_, control_, work,
-                          split({left.begin(), left.end()}, together));
+  return SpreadOverDevices(services_, control_, work,
+                           split({left.begin(), left.end()}, together));
 }
 
-void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {
+void DeviceTeam::ChooseCommon(const std::vector<MeasureItem>& items) {
   if (!common_.empty()) return;
   const std::vector<size_t> at = CommonSet(items, kCommonPairs);
   if (at.size() < static_cast<size_t>(kLeastRatioPairs)) return;
@@ -415,34 +418,34 @@ void BoardTeam::ChooseCommon(const std::vector<MeasureItem>& items) {
   common_ = Select(items, at);
 }
 
-absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
-                                   const ResultCallback& on_result) {
-  std::vector<std::string> boards = UnratedBoards();
-  if (boards.empty()) return absl::OkStatus();
+absl::Status DeviceTeam::RateDevices(std::set<size_t>& left,
+                                     const ResultCallback& on_result) {
+  std::vector<std::string> devices = UnratedDevices();
+  if (devices.empty()) return absl::OkStatus();
   struct Measured {
     std::string uuid;
     size_t index = 0;  // Into common_.
     Result result;
   };
   std::vector<Measured> all;
-  BoardWork work = NewWork();
+  DeviceWork work = NewWork();
   work.once = true;
   // Who comes late is not waited for.
   work.at_least_one = rated_.empty();
-  work.boards = [&] { return boards; };
+  work.devices = [&] { return devices; };
   work.others = [] { return std::vector<std::string>(); };
-  work.run = [&](const std::string& uuid, const BoardWork::Part&) {
-    JobDevice& board = Member(uuid);
-    board.SetPatient(false);
-    BoardWork::Outcome outcome;
-    outcome.status = board
+  work.run = [&](const std::string& uuid, const DeviceWork::Part&) {
+    JobDevice& device = Member(uuid);
+    device.SetPatient(false);
+    DeviceWork::Outcome outcome;
+    outcome.status = device
                          .Measure(common_,
                                   [&](size_t i, const Result& result) {
                                     std::lock_guard lock(callback_mutex_);
                                     all.push_back({uuid, i, result});
                                   })
                          .status();
-    outcome.enough = board.budget_spent();
+    outcome.enough = device.budget_spent();
     if (outcome.enough) budget_spent_.store(true);
     std::lock_guard lock(callback_mutex_);
     if (outcome.status.ok() || ++failed_ratings_[uuid] >= kMostFailedRatings) {
@@ -450,9 +453,9 @@ absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
     }
     return outcome;
   };
-  RETURN_IF_ERROR(SpreadOverBoards(
+  RETURN_IF_ERROR(SpreadOverDevices(
       services_, control_, work,
-      std::vector<BoardWork::Part>(boards.size(), {size_t{0}})));
+      std::vector<DeviceWork::Part>(devices.size(), {size_t{0}})));
   for (const Measured& one : all) {
     if (!one.result.sample) continue;
     rating_.push_back({.sample = *one.result.sample, .device_uuid = one.uuid});
@@ -466,7 +469,7 @@ absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
   for (const Measured& one : all) {
     if (one.result.sample && !IsLeftOut(one.uuid)) hand_on(one);
   }
-  // What failed on every board that tried it; once.
+  // What failed on every device that tried it; once.
   for (const Measured& one : all) {
     if (!one.result.sample && left.contains(common_at_[one.index])) {
       hand_on(one);
@@ -475,23 +478,23 @@ absl::Status BoardTeam::RateBoards(std::set<size_t>& left,
   return absl::OkStatus();
 }
 
-void BoardTeam::Compare() {
+void DeviceTeam::Compare() {
   rated_.insert(newly_rated_.begin(), newly_rated_.end());
   newly_rated_.clear();
-  ratios_ = BoardRatios(rating_);
+  ratios_ = DeviceRatios(rating_);
   const JobRecord record = control_->record();
   // Of one that gave no sample nothing is known.
-  std::map<std::string, BoardRatio> told = ratios_;
+  std::map<std::string, DeviceRatio> told = ratios_;
   for (const std::string& uuid : rated_) told[uuid];
   for (const auto& [uuid, ratio] : told) {
     if (ratio.known() || IsLeftOut(uuid)) {
-      services_.board_rated(record, uuid, ratio);
+      services_.device_rated(record, uuid, ratio);
     }
   }
 }
 
-BoardTeam::Result BoardTeam::Normalised(const std::string& uuid,
-                                        const Result& result) const {
+DeviceTeam::Result DeviceTeam::Normalised(const std::string& uuid,
+                                          const Result& result) const {
   const auto it = ratios_.find(uuid);
   if (it == ratios_.end() || !result.sample) return result;
   Result normalised = result;

@@ -1,4 +1,4 @@
-#include "server/jobs/board_spread.h"
+#include "server/jobs/device_spread.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,12 +21,12 @@
 namespace wavetune {
 namespace {
 
-// How often boards that cannot go on are looked at again.
-constexpr std::chrono::milliseconds kBoardPoll{200};
-// Parts in a row of which a board did nothing before it is not asked again.
+// How often devices that cannot go on are looked at again.
+constexpr std::chrono::milliseconds kDevicePoll{200};
+// Parts in a row of which a device did nothing before it is not asked again.
 constexpr int kFruitlessParts = 3;
 
-// Why a board cannot take a part now.
+// Why a device cannot take a part now.
 struct Obstacle {
   enum class Kind { kNone, kAway, kOut, kHot, kBusy, kTaken };
   Kind kind = Kind::kNone;
@@ -49,10 +49,10 @@ Obstacle WhyNotNow(const JobServices& services, bool even_if_busy,
   return {Obstacle::Kind::kTaken, absl::StrCat("job ", holder, " uses it")};
 }
 
-class BoardSpread {
+class DeviceSpread {
  public:
-  BoardSpread(const JobServices& services, JobControl* control,
-              const BoardWork& work, std::vector<BoardWork::Part> parts)
+  DeviceSpread(const JobServices& services, JobControl* control,
+               const DeviceWork& work, std::vector<DeviceWork::Part> parts)
       : services_(services),
         control_(control),
         work_(work),
@@ -64,7 +64,7 @@ class BoardSpread {
   absl::Status Run();
 
  private:
-  struct Board {
+  struct Device {
     std::thread thread;
     bool running = false;
     bool out = false;   // Not asked again.
@@ -74,19 +74,19 @@ class BoardSpread {
   };
   using Obstacles = std::map<std::string, Obstacle>;
 
-  // Starts every board that can take a part; returns what keeps the others.
-  Obstacles StartBoards();
-  // Adds what keeps BoardWork::others. Returns whether one could be used.
+  // Starts every device that can take a part; returns what keeps the others.
+  Obstacles StartDevices();
+  // Adds what keeps DeviceWork::others. Returns whether one could be used.
   bool AddOthers(Obstacles& obstacles) const;
   void Start(const std::string& uuid);
-  // Runs parts on a board until there are none, or it cannot go on.
+  // Runs parts on a device until there are none, or it cannot go on.
   void Serve(const std::string& uuid);
-  bool Take(const std::string& uuid, BoardWork::Part* part);
+  bool Take(const std::string& uuid, DeviceWork::Part* part);
   // Asks for more parts where none is left. Holds mutex_.
   void Refill();
-  // Returns whether the board may take another part.
-  bool Settle(const std::string& uuid, const BoardWork::Part& part,
-              const BoardWork::Outcome& outcome);
+  // Returns whether the device may take another part.
+  bool Settle(const std::string& uuid, const DeviceWork::Part& part,
+              const DeviceWork::Outcome& outcome);
   // Whether all has been done that will be.
   bool Done();
   // Says what the job waits for. Errors: it has waited for too long.
@@ -95,37 +95,37 @@ class BoardSpread {
 
   const JobServices& services_;
   JobControl* const control_;
-  const BoardWork& work_;
+  const DeviceWork& work_;
   const uint64_t job_id_;
   const bool even_if_busy_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
-  std::deque<BoardWork::Part> parts_;
-  std::map<std::string, Board> boards_;
+  std::deque<DeviceWork::Part> parts_;
+  std::map<std::string, Device> devices_;
   int running_ = 0;
-  // Boards that run and have no part, but will look for one: no more of them
+  // Devices that run and have no part, but will look for one: no more of them
   // are started than there are parts.
   size_t unoccupied_ = 0;
   int finished_ = 0;
   bool stopping_ = false;
   absl::Status failure_;
-  // Of the wait that goes on: until then a board was busy, for which there is
+  // Of the wait that goes on: until then a device was busy, for which there is
   // no limit. Of the job's thread.
   double excused_s_ = 0;
 };
 
-BoardSpread::Obstacles BoardSpread::StartBoards() {
+DeviceSpread::Obstacles DeviceSpread::StartDevices() {
   Obstacles obstacles;
-  for (const std::string& uuid : work_.boards()) {
+  for (const std::string& uuid : work_.devices()) {
     {
       std::lock_guard lock(mutex_);
       if (running_ > 0) Refill();
-      const Board& board = boards_[uuid];
+      const Device& device = devices_[uuid];
       if (stopping_ || parts_.size() <= unoccupied_) break;
-      if (board.running || (work_.once && board.took)) continue;
-      if (board.out) {
-        obstacles[uuid] = {Obstacle::Kind::kOut, board.why};
+      if (device.running || (work_.once && device.took)) continue;
+      if (device.out) {
+        obstacles[uuid] = {Obstacle::Kind::kOut, device.why};
         continue;
       }
     }
@@ -139,7 +139,7 @@ BoardSpread::Obstacles BoardSpread::StartBoards() {
   return obstacles;
 }
 
-bool BoardSpread::AddOthers(Obstacles& obstacles) const {
+bool DeviceSpread::AddOthers(Obstacles& obstacles) const {
   for (const std::string& uuid : work_.others()) {
     Obstacle obstacle = WhyNotNow(services_, even_if_busy_, uuid);
     if (obstacle.kind == Obstacle::Kind::kNone) return true;
@@ -148,13 +148,13 @@ bool BoardSpread::AddOthers(Obstacles& obstacles) const {
   return false;
 }
 
-void BoardSpread::Start(const std::string& uuid) {
+void DeviceSpread::Start(const std::string& uuid) {
   std::thread before;
   {
     std::lock_guard lock(mutex_);
-    Board& board = boards_[uuid];
-    before = std::move(board.thread);
-    board.running = true;
+    Device& device = devices_[uuid];
+    before = std::move(device.thread);
+    device.running = true;
     ++running_;
     ++unoccupied_;
   }
@@ -162,7 +162,7 @@ void BoardSpread::Start(const std::string& uuid) {
   try {
     std::thread thread = services_.start_thread([this, uuid] { Serve(uuid); });
     std::lock_guard lock(mutex_);
-    boards_[uuid].thread = std::move(thread);
+    devices_[uuid].thread = std::move(thread);
   } catch (const std::system_error& error) {
     services_.warn(absl::StrCat("no thread for device ", uuid, " of job ",
                                 job_id_, ": ", error.what()));
@@ -170,10 +170,10 @@ void BoardSpread::Start(const std::string& uuid) {
   }
 }
 
-void BoardSpread::Serve(const std::string& uuid) {
+void DeviceSpread::Serve(const std::string& uuid) {
   for (;;) {
     const DeviceLease lease = services_.leases->TryTake(uuid, job_id_);
-    BoardWork::Part part;
+    DeviceWork::Part part;
     if (lease == nullptr || !Take(uuid, &part)) break;
     const bool goes_on = Settle(uuid, part, work_.run(uuid, part));
     std::lock_guard lock(mutex_);
@@ -182,32 +182,32 @@ void BoardSpread::Serve(const std::string& uuid) {
   }
   std::lock_guard lock(mutex_);
   --unoccupied_;
-  boards_[uuid].running = false;
+  devices_[uuid].running = false;
   --running_;
   changed_.notify_all();
 }
 
-void BoardSpread::Refill() {
+void DeviceSpread::Refill() {
   if (stopping_ || !parts_.empty() || work_.once) return;
-  for (BoardWork::Part& part : work_.more()) parts_.push_back(std::move(part));
+  for (DeviceWork::Part& part : work_.more()) parts_.push_back(std::move(part));
 }
 
-bool BoardSpread::Take(const std::string& uuid, BoardWork::Part* part) {
+bool DeviceSpread::Take(const std::string& uuid, DeviceWork::Part* part) {
   std::lock_guard lock(mutex_);
   Refill();
-  Board& board = boards_[uuid];
-  if (stopping_ || parts_.empty() || (work_.once && board.took)) return false;
+  Device& device = devices_[uuid];
+  if (stopping_ || parts_.empty() || (work_.once && device.took)) return false;
   const auto next =
       parts_.begin() + static_cast<ptrdiff_t>(work_.choose(uuid, parts_));
   *part = std::move(*next);
   parts_.erase(next);
   --unoccupied_;
-  board.took = true;
+  device.took = true;
   return true;
 }
 
-bool BoardSpread::Settle(const std::string& uuid, const BoardWork::Part& part,
-                         const BoardWork::Outcome& outcome) {
+bool DeviceSpread::Settle(const std::string& uuid, const DeviceWork::Part& part,
+                          const DeviceWork::Outcome& outcome) {
   const absl::Status go_on = control_->CheckGoOn();
   if (!go_on.ok()) {
     Fail(go_on);
@@ -218,52 +218,52 @@ bool BoardSpread::Settle(const std::string& uuid, const BoardWork::Part& part,
   const bool lost = absl::IsUnavailable(status) || absl::IsCancelled(status);
   bool other_device = false;
   if (!status.ok() && !pauses && !lost) {
-    const std::vector<std::string> boards = work_.boards();
+    const std::vector<std::string> devices = work_.devices();
     other_device =
-        std::find(boards.begin(), boards.end(), uuid) == boards.end();
+        std::find(devices.begin(), devices.end(), uuid) == devices.end();
     if (!other_device) {
       Fail(status);
       return false;
     }
   }
   std::lock_guard lock(mutex_);
-  Board& board = boards_[uuid];
+  Device& device = devices_[uuid];
   if (outcome.enough) stopping_ = true;
   if (status.ok()) {
     ++finished_;
-    board.fruitless = 0;
+    device.fruitless = 0;
     return !outcome.enough;
   }
   if (!work_.once && !outcome.left.empty()) parts_.push_front(outcome.left);
-  board.why = std::string(status.message());
-  board.fruitless =
-      outcome.left.size() < part.size() || pauses ? 0 : board.fruitless + 1;
-  board.out = other_device || board.fruitless >= kFruitlessParts;
+  device.why = std::string(status.message());
+  device.fruitless =
+      outcome.left.size() < part.size() || pauses ? 0 : device.fruitless + 1;
+  device.out = other_device || device.fruitless >= kFruitlessParts;
   return false;
 }
 
-void BoardSpread::Fail(const absl::Status& status) {
+void DeviceSpread::Fail(const absl::Status& status) {
   std::vector<std::string> running;
   {
     std::lock_guard lock(mutex_);
     if (failure_.ok()) failure_ = status;
     stopping_ = true;
-    for (const auto& [uuid, board] : boards_) {
-      if (board.running) running.push_back(uuid);
+    for (const auto& [uuid, device] : devices_) {
+      if (device.running) running.push_back(uuid);
     }
   }
   for (const std::string& uuid : running) work_.cancel(uuid);
 }
 
-bool BoardSpread::Done() {
+bool DeviceSpread::Done() {
   std::lock_guard lock(mutex_);
   if (running_ > 0) return false;
   return stopping_ || parts_.empty() ||
          (work_.once && (finished_ > 0 || !work_.at_least_one));
 }
 
-absl::Status BoardSpread::ShowWaiting(const Obstacles& obstacles,
-                                      JobWait& wait) {
+absl::Status DeviceSpread::ShowWaiting(const Obstacles& obstacles,
+                                       JobWait& wait) {
   const auto any = [&](Obstacle::Kind kind) {
     return std::any_of(obstacles.begin(), obstacles.end(),
                        [&](const auto& o) { return o.second.kind == kind; });
@@ -304,12 +304,12 @@ absl::Status BoardSpread::ShowWaiting(const Obstacles& obstacles,
   return hot ? absl::FailedPreconditionError(why) : absl::UnavailableError(why);
 }
 
-absl::Status BoardSpread::Run() {
+absl::Status DeviceSpread::Run() {
   JobWait wait(control_, services_.clock);
   for (;;) {
     const absl::Status go_on = control_->CheckGoOn();
     if (!go_on.ok()) Fail(go_on);
-    Obstacles obstacles = StartBoards();
+    Obstacles obstacles = StartDevices();
     if (Done()) break;
     std::unique_lock lock(mutex_);
     if (running_ > 0) {
@@ -317,27 +317,27 @@ absl::Status BoardSpread::Run() {
       wait.End();
       excused_s_ = 0;
       lock.lock();
-      changed_.wait_for(lock, kBoardPoll);
+      changed_.wait_for(lock, kDevicePoll);
       continue;
     }
     lock.unlock();
     if (AddOthers(obstacles)) break;
     const absl::Status waited = ShowWaiting(obstacles, wait);
     if (!waited.ok()) Fail(waited);
-    services_.clock->Sleep(kBoardPoll);
+    services_.clock->Sleep(kDevicePoll);
   }
-  for (auto& [uuid, board] : boards_) {
-    if (board.thread.joinable()) board.thread.join();
+  for (auto& [uuid, device] : devices_) {
+    if (device.thread.joinable()) device.thread.join();
   }
   return failure_;
 }
 
 }  // namespace
 
-absl::Status SpreadOverBoards(const JobServices& services, JobControl* control,
-                              const BoardWork& work,
-                              std::vector<BoardWork::Part> parts) {
-  return BoardSpread(services, control, work, std::move(parts)).Run();
+absl::Status SpreadOverDevices(const JobServices& services, JobControl* control,
+                               const DeviceWork& work,
+                               std::vector<DeviceWork::Part> parts) {
+  return DeviceSpread(services, control, work, std::move(parts)).Run();
 }
 
 }  // namespace wavetune

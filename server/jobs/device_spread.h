@@ -1,15 +1,15 @@
-// SpreadOverBoards: has boards do parts of a job's work, each on a thread of
+// SpreadOverDevices: has devices do parts of a job's work, each on a thread of
 // its own, until all parts are done.
 //
-// An idle board takes the next part, or one that it chooses. One that is lost,
+// An idle device takes the next part, or one that it chooses. One that is lost,
 // used by others, hot or taken by another job gives back what it has not done,
-// and is asked again when it can be used. While no board can, the job says what
-// it waits for.
+// and is asked again when it can be used. While no device can, the job says
+// what it waits for.
 //
-// Thread safety: one call at a time for a job; `boards` and `run` are called
+// Thread safety: one call at a time for a job; `devices` and `run` are called
 // from threads of the call.
-#ifndef WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
-#define WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
+#ifndef WAVETUNE_SERVER_JOBS_DEVICE_SPREAD_H_
+#define WAVETUNE_SERVER_JOBS_DEVICE_SPREAD_H_
 
 #include <cstddef>
 #include <deque>
@@ -25,10 +25,10 @@
 
 namespace wavetune {
 
-struct BoardWork {
+struct DeviceWork {
   using Part = std::vector<size_t>;
 
-  // What became of a part on a board.
+  // What became of a part on a device.
   struct Outcome {
     absl::Status status;
     std::vector<size_t> left;  // Items of the part that are not done.
@@ -37,41 +37,41 @@ struct BoardWork {
 
   // Which devices may take parts now, by UUID, used by others or not. The
   // first are asked first.
-  std::function<std::vector<std::string>()> boards;
-  // Does a part on a board. Errors: UNAVAILABLE, CANCELLED, RESOURCE_EXHAUSTED:
-  // the board cannot go on now; others end the call, unless the board is none
-  // of `boards` any more.
+  std::function<std::vector<std::string>()> devices;
+  // Does a part on a device. Errors: UNAVAILABLE, CANCELLED,
+  // RESOURCE_EXHAUSTED: the device cannot go on now; others end the call,
+  // unless the device is none of `devices` any more.
   std::function<Outcome(const std::string& uuid, const Part& part)> run;
-  // Returns which of the parts that are left a board takes next. Must not call
+  // Returns which of the parts that are left a device takes next. Must not call
   // anything of the spread's.
   std::function<size_t(const std::string& uuid, const std::deque<Part>& left)>
       choose =
           [](const std::string&, const std::deque<Part>&) { return size_t{0}; };
-  // Returns further parts where an idle board finds none left while others are
+  // Returns further parts where an idle device finds none left while others are
   // at theirs; nothing: there are none yet. As `choose`.
   std::function<std::vector<Part>()> more = [] { return std::vector<Part>(); };
-  // Ends what a board runs.
+  // Ends what a device runs.
   std::function<void(const std::string& uuid)> cancel;
-  // Who is none of `boards`, and should be asked where none of them can go on:
+  // Who is none of `devices`, and should be asked where none of them can go on:
   // the call returns with parts left once one of these could be used. The job
   // says what keeps them as well.
   std::function<std::vector<std::string>()> others = [] {
     return std::vector<std::string>();
   };
-  // Each board does one part at most, and the call ends with the last that
+  // Each device does one part at most, and the call ends with the last that
   // could begin.
   bool once = false;
-  // With `once`: waits until one board has done its part.
+  // With `once`: waits until one device has done its part.
   bool at_least_one = true;
 };
 
-// Errors: CANCELLED; those of `run`; UNAVAILABLE where no board has an agent
+// Errors: CANCELLED; those of `run`; UNAVAILABLE where no device has an agent
 // for JobServices::agent_wait_s, or all keep going away; FAILED_PRECONDITION
 // where all stay hot for JobServices::hot_wait_s.
-absl::Status SpreadOverBoards(const JobServices& services, JobControl* control,
-                              const BoardWork& work,
-                              std::vector<BoardWork::Part> parts);
+absl::Status SpreadOverDevices(const JobServices& services, JobControl* control,
+                               const DeviceWork& work,
+                               std::vector<DeviceWork::Part> parts);
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_SERVER_JOBS_BOARD_SPREAD_H_
+#endif  // WAVETUNE_SERVER_JOBS_DEVICE_SPREAD_H_

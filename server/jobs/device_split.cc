@@ -1,4 +1,4 @@
-#include "server/jobs/board_split.h"
+#include "server/jobs/device_split.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,11 +52,11 @@ double SetCosts(std::vector<Group>& groups) {
 }  // namespace
 
 std::vector<std::vector<size_t>> SplitIntoParts(
-    absl::Span<const MeasureItem> items, KeepTogether together, size_t boards,
+    absl::Span<const MeasureItem> items, KeepTogether together, size_t devices,
     absl::FunctionRef<int(const Problem&)> load_level) {
-  // A step of few items is spread, too; two parts a board, so that one with
+  // A step of few items is spread, too; two parts a device, so that one with
   // long launches does not end alone.
-  const size_t wanted = 2 * std::max<size_t>(boards, 1);
+  const size_t wanted = 2 * std::max<size_t>(devices, 1);
   const size_t most = std::clamp<size_t>((items.size() + wanted - 1) / wanted,
                                          1, kMaxPartItems);
   std::vector<Group> groups;
@@ -85,11 +85,11 @@ std::vector<std::vector<size_t>> SplitIntoParts(
   return parts;
 }
 
-size_t NextPart(size_t board, size_t boards, absl::Span<const size_t> at,
+size_t NextPart(size_t device, size_t devices, absl::Span<const size_t> at,
                 size_t all) {
-  // Both in units of 1 / (boards - 1) parts.
-  const size_t steps = std::max<size_t>(boards, 2) - 1;
-  const size_t home = std::min(board, steps) * (std::max<size_t>(all, 1) - 1);
+  // Both in units of 1 / (devices - 1) parts.
+  const size_t steps = std::max<size_t>(devices, 2) - 1;
+  const size_t home = std::min(device, steps) * (std::max<size_t>(all, 1) - 1);
   const auto distance = [&](size_t place) {
     return std::max(place * steps, home) - std::min(place * steps, home);
   };

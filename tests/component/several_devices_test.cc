@@ -1,4 +1,4 @@
-// A node of several boards, rehearsed from a recording: they share a profile,
+// A node of several devices, rehearsed from a recording: they share a profile,
 // and a hot one costs nothing.
 #include <cstddef>
 #include <cstdint>
@@ -25,18 +25,18 @@ const char kTrace[] = WAVETUNE_SOURCE_DIR "/tests/data/h200/gemm_bf16";
 // A few samples of each candidate are enough to see who measured them.
 constexpr int kSamplesPerCandidate = 6;
 
-class BoardsTest : public NodeFixture {
+class SeveralDevicesTest : public NodeFixture {
  protected:
-  void Start(size_t boards) {
+  void Start(size_t devices) {
     fs::copy(kTrace, Path("kernels/gemm_bf16"));
     WriteFile(Path("inject"), "");
     fs::permissions(Path("inject"), fs::perms(0600));
     StartDaemon();
     StartAgent(
-        {"--replay-trace", kTrace, "--replay-boards", std::to_string(boards),
+        {"--replay-trace", kTrace, "--replay-devices", std::to_string(devices),
          "--replay-pace", "3", "--inject", Path("inject")},
         "replay");
-    ASSERT_TRUE(WaitUntil([&] { return Uuids().size() == boards; }));
+    ASSERT_TRUE(WaitUntil([&] { return Uuids().size() == devices; }));
   }
 
   // Of attached devices.
@@ -54,7 +54,7 @@ class BoardsTest : public NodeFixture {
         .value("devices", nlohmann::json::array());
   }
 
-  // Heats a board until the daemon leaves it out.
+  // Heats a device until the daemon leaves it out.
   void Heat(const std::string& uuid) {
     WriteFile(Path("hot"), "[" + uuid + "]\nthrottle_reasons = 0x40\n");
     fs::permissions(Path("hot"), fs::perms(0600));
@@ -74,7 +74,7 @@ class BoardsTest : public NodeFixture {
   }
 };
 
-TEST_F(BoardsTest, ShareAProfile) {
+TEST_F(SeveralDevicesTest, ShareAProfile) {
   Start(3);
   const nlohmann::json job = Profile();
   EXPECT_EQ(job.value("state", ""), "SUCCEEDED") << job.dump(2);
@@ -86,7 +86,7 @@ TEST_F(BoardsTest, ShareAProfile) {
   }
 }
 
-TEST_F(BoardsTest, AHotOneIsToldAndTheOtherFinishes) {
+TEST_F(SeveralDevicesTest, AHotOneIsToldAndTheOtherFinishes) {
   Start(2);
   const std::vector<std::string> uuids = Uuids();
   Heat(uuids[1]);
@@ -99,7 +99,7 @@ TEST_F(BoardsTest, AHotOneIsToldAndTheOtherFinishes) {
                                                    "slowdown")));
 }
 
-TEST_F(BoardsTest, AJobOfAHotBoardAloneSaysWhatItWaitsFor) {
+TEST_F(SeveralDevicesTest, AJobOfAHotDeviceAloneSaysWhatItWaitsFor) {
   Start(1);
   Heat(Uuids()[0]);
   const uint64_t id = Reprofile("gemm_bf16", {}, kSamplesPerCandidate);

@@ -1,16 +1,16 @@
-// BoardTeam: a job's way to the devices of its class.
+// DeviceTeam: a job's way to the devices of its class.
 //
 // Has the face of JobDevice. With one device, all work runs on the job's thread
 // and nothing is split. So it is in a job for one device, and for a class of
 // which one is attached. Where several are attached each measures on a thread
 // of its own, inside a call. The call's items are split into parts
-// (board_split.h), and an idle board takes the next one. A board that is lost,
-// used by others or hot gives back the items that it has not measured. Before
-// it takes parts a board measures a common set, which gives its ratio to the
-// class (board_ratio.h). Its samples are handed on divided by it, and stored as
-// they are. A board that deviates is left out.
+// (device_split.h), and an idle device takes the next one. A device that is
+// lost, used by others or hot gives back the items that it has not measured.
+// Before it takes parts a device measures a common set, which gives its ratio
+// to the class (device_ratio.h). Its samples are handed on divided by it, and
+// stored as they are. A device that deviates is left out.
 //
-//   BoardTeam team(services, &control);
+//   DeviceTeam team(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());
 //   team.Bind(kernel, key, generation);
 //   ASSIGN_OR_RETURN(auto results, team.Measure(items,
@@ -18,8 +18,8 @@
 //
 // Thread safety: none; used by the job's worker thread. Callbacks run on one
 // thread at a time, while that one waits.
-#ifndef WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
-#define WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
+#ifndef WAVETUNE_SERVER_JOBS_DEVICE_TEAM_H_
+#define WAVETUNE_SERVER_JOBS_DEVICE_TEAM_H_
 
 #include <atomic>
 #include <cstddef>
@@ -36,9 +36,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/catalog/kernel_catalog.h"
-#include "server/jobs/board_ratio.h"
-#include "server/jobs/board_split.h"
-#include "server/jobs/board_spread.h"
+#include "server/jobs/device_ratio.h"
+#include "server/jobs/device_split.h"
+#include "server/jobs/device_spread.h"
 #include "server/jobs/job_control.h"
 #include "server/jobs/job_device.h"
 #include "server/jobs/job_services.h"
@@ -46,7 +46,7 @@
 
 namespace wavetune {
 
-class BoardTeam {
+class DeviceTeam {
  public:
   using Result = JobDevice::Result;
   using RecordCallback = JobDevice::RecordCallback;
@@ -54,22 +54,22 @@ class BoardTeam {
   using Unprepared = JobDevice::Unprepared;
 
   // Both outlive this.
-  BoardTeam(const JobServices& services, JobControl* control);
+  DeviceTeam(const JobServices& services, JobControl* control);
 
   // Waits for the job's device, or another of its class, and returns its facts.
   // Errors: as JobDevice::Acquire.
   absl::StatusOr<DeviceFacts> Acquire();
 
-  // Returns how many boards could measure now, >= 1.
-  int boards() const;
+  // Returns how many devices could measure now, >= 1.
+  int devices() const;
 
-  // As of JobDevice. The limit is of all boards together.
+  // As of JobDevice. The limit is of all devices together.
   void Bind(std::shared_ptr<const TunableKernel> kernel, ProfileKey key,
             uint64_t generation);
   void SetDeviceTimeLimit(double limit_us) { time_->limit_us.store(limit_us); }
   bool budget_spent() const { return budget_spent_.load(); }
 
-  // As of JobDevice; each configuration on one of the boards.
+  // As of JobDevice; each configuration on one of the devices.
   absl::Status Prepare(const std::string& specialisation,
                        const std::vector<Configuration>& configurations,
                        const std::vector<Problem>& correctness_problems,
@@ -78,7 +78,7 @@ class BoardTeam {
   std::string UnpreparedText() const;
 
   // As of JobDevice. `on_result` hears several times of an item of the common
-  // set: once from each board. Where several boards measure, `more` is asked
+  // set: once from each device. Where several devices measure, `more` is asked
   // for further items when one would be idle, between two results: their
   // indices follow those before. Nothing: there are none yet, or no more.
   struct Batch {
@@ -90,37 +90,38 @@ class BoardTeam {
       const ResultCallback& on_result = nullptr,
       const std::function<Batch()>& more = nullptr);
 
-  // Has one board do work that must not be spread, while no other job uses it.
-  // It is the first that nobody uses, in the order that `order` puts the boards
-  // of the class in (it may remove some). `work` begins anew, with another
-  // board, where its own is lost, used by others or hot. Errors: those of
-  // `work`; as SpreadOverBoards.
-  using BoardOrder = std::function<void(std::vector<std::string>& boards)>;
-  using BoardWorkAlone =
-      std::function<absl::Status(const std::string& uuid, JobDevice& board)>;
-  absl::Status OnOneBoard(const BoardOrder& order, const BoardWorkAlone& work);
+  // Has one device do work that must not be spread, while no other job uses it.
+  // It is the first that nobody uses, in the order that `order` puts the
+  // devices of the class in (it may remove some). `work` begins anew, with
+  // another device, where its own is lost, used by others or hot. Errors: those
+  // of `work`; as SpreadOverDevices.
+  using DeviceOrder = std::function<void(std::vector<std::string>& devices)>;
+  using DeviceWorkAlone =
+      std::function<absl::Status(const std::string& uuid, JobDevice& device)>;
+  absl::Status OnOneDevice(const DeviceOrder& order,
+                           const DeviceWorkAlone& work);
 
-  // Ratios of the boards that measured the common set.
-  const std::map<std::string, BoardRatio>& ratios() const { return ratios_; }
+  // Ratios of the devices that measured the common set.
+  const std::map<std::string, DeviceRatio>& ratios() const { return ratios_; }
 
  private:
   bool IsLeftOut(const std::string& uuid) const;
   // UUIDs of attached devices of the class, but for those that are left out.
-  std::vector<std::string> Boards() const;
+  std::vector<std::string> Devices() const;
   // Those that may take parts, and those that must measure the common set
   // before.
-  std::vector<std::string> RatedBoards() const;
-  std::vector<std::string> UnratedBoards() const;
-  // Sets the board that does all where there is no other; false: there is.
-  bool OnlyBoard(std::string* uuid) const;
+  std::vector<std::string> RatedDevices() const;
+  std::vector<std::string> UnratedDevices() const;
+  // Sets the device that does all where there is no other; false: there is.
+  bool OnlyDevice(std::string* uuid) const;
 
   JobDevice& Member(const std::string& uuid);
-  // Runs `work` on a board, as soon as no other job uses it. Errors: CANCELLED;
-  // those of `work`.
+  // Runs `work` on a device, as soon as no other job uses it. Errors:
+  // CANCELLED; those of `work`.
   absl::Status RunAlone(const std::string& uuid,
                         const std::function<absl::Status(JobDevice&)>& work);
-  // What all boards do alike; each caller sets `run`.
-  BoardWork NewWork();
+  // What all devices do alike; each caller sets `run`.
+  DeviceWork NewWork();
 
   absl::Status MeasureAlone(const std::string& uuid,
                             const std::vector<MeasureItem>& items,
@@ -139,16 +140,16 @@ class BoardTeam {
   // Notes a result of the common set, where it is one.
   void TakeForRating(const std::string& uuid, size_t index,
                      const Result& result);
-  // Whether a board's samples could not be compared with what others measured
+  // Whether a device's samples could not be compared with what others measured
   // for this job.
   bool IsNewcomer(const std::string& uuid) const;
   // Chooses the common set, if the items have one.
   void ChooseCommon(const std::vector<MeasureItem>& items);
-  // Has boards that have not measured the common set do so, and hands on what
+  // Has devices that have not measured the common set do so, and hands on what
   // they measured where the set is of this call.
-  absl::Status RateBoards(std::set<size_t>& left,
-                          const ResultCallback& on_result);
-  // Compares the boards, and says how they compare.
+  absl::Status RateDevices(std::set<size_t>& left,
+                           const ResultCallback& on_result);
+  // Compares the devices, and says how they compare.
   void Compare();
   Result Normalised(const std::string& uuid, const Result& result) const;
 
@@ -156,7 +157,7 @@ class BoardTeam {
   JobControl* const control_;
   const uint64_t job_id_;
   const std::shared_ptr<JobDevice::DeviceTime> time_;
-  std::mutex members_mutex_;  // Boards are met by their threads.
+  std::mutex members_mutex_;  // Devices are met by their threads.
   std::map<std::string, std::unique_ptr<JobDevice>> members_;
   std::shared_ptr<const TunableKernel> kernel_;
   ProfileKey key_;
@@ -167,14 +168,14 @@ class BoardTeam {
   // Where the common set is in the items of the call that chose it.
   std::vector<size_t> common_at_;
   std::vector<SampleRecord> rating_;  // The common set's, raw.
-  std::set<std::string> rated_;       // Boards that measured it.
+  std::set<std::string> rated_;       // Devices that measured it.
   std::set<std::string> newly_rated_;
   std::map<std::string, int> failed_ratings_;
   // By specialisation and configuration.
   std::set<std::pair<std::string, Configuration>> prepared_;
-  std::map<std::string, BoardRatio> ratios_;  // By board.
+  std::map<std::string, DeviceRatio> ratios_;  // By device.
 };
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_SERVER_JOBS_BOARD_TEAM_H_
+#endif  // WAVETUNE_SERVER_JOBS_DEVICE_TEAM_H_
