@@ -406,7 +406,7 @@ class Daemon::Impl {
       fleet_.OnJob(job);
       if (job.finished()) ++jobs_ended_;
     };
-    services.drift_probe_judged = [this](const JobRecord& job) {
+    services.probe_judged = [this](const JobRecord& job) {
       activity_.AddDriftProbe(job);
       events_.Record(DriftProbeEvent(job));
     };

@@ -211,11 +211,10 @@ void Declare(CLI::App& app, Arguments& arguments) {
                "decisions with a table are extrapolated or have a wide bound "
                "(--auto-refine=false: never)")
       ->default_str("true");
-  app.add_flag(
-         "--auto-drift,!--no-auto-drift", arguments.auto_drift,
-         "Judge a table by itself where its device came back with "
-         "another driver, runtime or power limit: a drift probe, then carry "
-         "over or profile anew (--auto-drift=false: never)")
+  app.add_flag("--auto-drift,!--no-auto-drift", arguments.auto_drift,
+               "Judge a table by itself where its device came back with "
+               "another driver, runtime or power limit: a drift probe, then "
+               "carry over or profile anew (--auto-drift=false: never)")
       ->default_str("true");
   app.add_option("--refine-budget", arguments.refine_budget_s,
                  "Device time of such a top-up, in seconds")

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/digest.h"
 #include "base/printable_text.h"
 #include "cli/commands/class_text.h"
@@ -26,7 +27,8 @@ std::string FirstLine(const std::string& text) {
 }  // namespace
 
 std::string PhaseName(v1::JobPhase phase) {
-  return absl::AsciiStrToLower(v1::JobPhase_Name(phase));
+  return absl::StrReplaceAll(absl::AsciiStrToLower(v1::JobPhase_Name(phase)),
+                             {{"_", " "}});
 }
 
 std::string StateName(v1::JobState state) {

@@ -350,11 +350,10 @@ void AddReprofileCommand(CommandRegistry& registry) {
                     "Promote also where the kernel as it is now is slower than "
                     "the one that the serving table was measured with");
   command
-      ->add_flag(
-          "--drift", options->drift,
-          "After a driver, runtime or power limit changed: a drift probe of "
-          "at most 64 samples decides whether the table is carried "
-          "over or profiled anew")
+      ->add_flag("--drift", options->drift,
+                 "After a driver, runtime or power limit changed: a drift "
+                 "probe of at most 64 samples decides whether the table is "
+                 "carried over or profiled anew")
       ->excludes(refit)
       ->excludes("--fresh");
   command->add_flag("--dry-run", options->dry_run,

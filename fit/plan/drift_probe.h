@@ -2,9 +2,8 @@
 // it holds in another environment (another driver, runtime, power limit), or is
 // to be profiled anew.
 //
-//   std::vector<DriftProbePair> pairs = PlanDriftProbe(input,
-//   verification.items); DriftReport report = JudgeDriftProbe(pairs,
-//   Measure(pairs));
+//   const auto pairs = PlanDriftProbe(input, verification.items);
+//   DriftReport report = JudgeDriftProbe(pairs, Measure(pairs));
 //
 // Why not simply profile: a driver leaves most kernels as fast as they were
 // (docs/decisions/0054). Pairs of one configuration and one problem are

@@ -1,8 +1,7 @@
 // DriftReport: what changed between two environments of one silicon (another
 // driver, runtime or power limit), by a few measurements under both.
 //
-// Made by JudgeDriftProbe (fit/plan/drift_probe.h), kept with the job that
-// asked.
+// JudgeDriftProbe (fit/plan/drift_probe.h) makes it; the job keeps it.
 //
 // Thread safety: plain values.
 #ifndef WAVETUNE_FIT_PLAN_DRIFT_REPORT_H_

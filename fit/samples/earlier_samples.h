@@ -5,7 +5,7 @@
 // differs less from the one before, and each profile adds to the known samples
 // (docs/decisions/0010).
 //
-// A device can change without its environment key: another cooling, another
+// Latencies can change without the environment key: another cooling, another
 // device of the class. So earlier samples count only while they agree with
 // today's.
 //

@@ -23,18 +23,19 @@ absl::StatusOr<DeviceFacts> FactsOf(const std::string& folder) {
 
 ReplayBackend::ReplayBackend(Options options) : options_(std::move(options)) {}
 
-std::string ReplayBackend::DeviceUuid(const std::string& device_uuid,
-                                      int device) {
-  return device == 1 ? device_uuid : absl::StrCat(device_uuid, "-b", device);
+std::string ReplayBackend::PretendedUuid(const std::string& recorded_uuid,
+                                         int number) {
+  return number == 1 ? recorded_uuid
+                     : absl::StrCat(recorded_uuid, "-b", number);
 }
 
 absl::StatusOr<std::vector<DeviceFacts>> ReplayBackend::DevicesOf(
     const std::string& folder) const {
   ASSIGN_OR_RETURN(const DeviceFacts facts, FactsOf(folder));
   std::vector<DeviceFacts> devices;
-  for (int device = 1; device <= std::max(options_.devices, 1); ++device) {
+  for (int number = 1; number <= std::max(options_.devices, 1); ++number) {
     devices.push_back(facts);
-    devices.back().uuid = DeviceUuid(facts.uuid, device);
+    devices.back().uuid = PretendedUuid(facts.uuid, number);
   }
   return devices;
 }

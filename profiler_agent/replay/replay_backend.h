@@ -7,7 +7,7 @@
 // or made up: a pair that was not recorded is an error that names the nearest
 // problem that was.
 //
-// It can pretend several devices of the recorded device, and take time: with
+// It can pretend several devices like the recorded one, and take time: with
 // both a node of eight devices is rehearsed on any machine. What it then shows
 // is how work is spread and waited for, not how well anything is measured.
 #ifndef WAVETUNE_PROFILER_AGENT_REPLAY_REPLAY_BACKEND_H_
@@ -26,8 +26,8 @@ class ReplayBackend : public Backend {
   struct Options {
     std::vector<std::string> folders = {};  // Several may be of one device.
     bool judged = false;  // Answer at the problems that quality is judged on.
-    // Devices of each recorded device, >= 1. The first has the recorded UUID,
-    // the others end in "-b2", "-b3", ...; all answer alike.
+    // How many to pretend of each recorded device, >= 1. The first has the
+    // recorded UUID, the others end in "-b2", "-b3", ...; all answer alike.
     int devices = 1;
     // A burst takes so many times the time that was recorded; 0: no time.
     double pace = 0;
@@ -40,11 +40,12 @@ class ReplayBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
 
-  // "GPU-1-b3" for device 3 of GPU-1; device 1 is the device itself.
-  static std::string DeviceUuid(const std::string& device_uuid, int device);
+  // "GPU-1-b3" for number 3 of GPU-1; number 1 is the recorded one.
+  static std::string PretendedUuid(const std::string& recorded_uuid,
+                                   int number);
 
  private:
-  // Facts of all devices of the device in a folder.
+  // Facts of all that are pretended of the device in a folder.
   absl::StatusOr<std::vector<DeviceFacts>> DevicesOf(
       const std::string& folder) const;
 

@@ -19,8 +19,7 @@ constexpr size_t kLeastPreparePart = 32;
 constexpr size_t kMostPreparePart = 128;
 // The same where there is one device, after which others may have come.
 constexpr size_t kPrepareAlone = 256;
-// Times that a device may break off the common set before it is not asked
-// again.
+// Times that a device may break off the common set before it is left out.
 constexpr int kMostFailedRatings = 3;
 
 std::set<size_t> AllOf(size_t count) {
@@ -235,12 +234,11 @@ std::string DeviceTeam::UnpreparedText() const {
   return JobDevice::TextOf(unprepared(), kernel_.get());
 }
 
-absl::Status DeviceTeam::OnOneDevice(const DeviceOrder& order,
-                                     const DeviceWorkAlone& work) {
+absl::Status DeviceTeam::OnOneDevice(const Order& order,
+                                     const WorkAlone& work) {
   std::string only;
   if (OnlyDevice(&only)) {
-    return RunAlone(only,
-                    [&](JobDevice& device) { return work(only, device); });
+    return RunAlone(only, [&](JobDevice& one) { return work(only, one); });
   }
   DeviceWork spread = NewWork();
   spread.devices = [&] {

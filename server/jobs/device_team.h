@@ -13,8 +13,7 @@
 //   DeviceTeam team(services, &control);
 //   ASSIGN_OR_RETURN(DeviceFacts facts, team.Acquire());
 //   team.Bind(kernel, key, generation);
-//   ASSIGN_OR_RETURN(auto results, team.Measure(items,
-//   KeepTogether::kProblem));
+//   auto results = team.Measure(items, KeepTogether::kProblem);
 //
 // Thread safety: none; used by the job's worker thread. Callbacks run on one
 // thread at a time, while that one waits.
@@ -95,11 +94,10 @@ class DeviceTeam {
   // devices of the class in (it may remove some). `work` begins anew, with
   // another device, where its own is lost, used by others or hot. Errors: those
   // of `work`; as SpreadOverDevices.
-  using DeviceOrder = std::function<void(std::vector<std::string>& devices)>;
-  using DeviceWorkAlone =
+  using Order = std::function<void(std::vector<std::string>& devices)>;
+  using WorkAlone =
       std::function<absl::Status(const std::string& uuid, JobDevice& device)>;
-  absl::Status OnOneDevice(const DeviceOrder& order,
-                           const DeviceWorkAlone& work);
+  absl::Status OnOneDevice(const Order& order, const WorkAlone& work);
 
   // Ratios of the devices that measured the common set.
   const std::map<std::string, DeviceRatio>& ratios() const { return ratios_; }
@@ -116,8 +114,8 @@ class DeviceTeam {
   bool OnlyDevice(std::string* uuid) const;
 
   JobDevice& Member(const std::string& uuid);
-  // Runs `work` on a device, as soon as no other job uses it. Errors:
-  // CANCELLED; those of `work`.
+  // Runs `work` on a device, once no other job uses it. Errors: CANCELLED;
+  // those of `work`.
   absl::Status RunAlone(const std::string& uuid,
                         const std::function<absl::Status(JobDevice&)>& work);
   // What all devices do alike; each caller sets `run`.

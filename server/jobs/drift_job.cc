@@ -177,7 +177,7 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
       [this](std::vector<std::string>& devices) { OrderDevices(devices); },
       [&](const std::string& uuid, JobDevice& device) -> absl::Status {
         judge = uuid;
-        ASSIGN_OR_RETURN(report, RunDriftProbe(uuid, device));
+        ASSIGN_OR_RETURN(report, Probe(uuid, device));
         return absl::OkStatus();
       }));
   report.from_environment = incumbent_.record()->measured_in();
@@ -206,8 +206,8 @@ void DriftJob::OrderDevices(std::vector<std::string>& devices) const {
       [&](const std::string& uuid) { return stored_ratios_.contains(uuid); });
 }
 
-absl::StatusOr<DriftReport> DriftJob::RunDriftProbe(const std::string& uuid,
-                                                    JobDevice& device) {
+absl::StatusOr<DriftReport> DriftJob::Probe(const std::string& uuid,
+                                            JobDevice& device) {
   crashed_.clear();
   before_ = BeforeOf(uuid);
   ASSIGN_OR_RETURN(const std::string unusable, PrepareMembers(device));
@@ -313,10 +313,9 @@ DriftJob::Plan DriftJob::MakePlan() const {
                                        : &against_.comparable()->table()));
   // As good as what it replaces is good enough.
   plan.verification.incumbent_is_stale = true;
-  const DriftProbeInput known{.table = incumbent_.comparable(),
-                              .before = before_};
-  const DriftProbeLimits limits{.measurements = kMostSamples};
-  plan.pairs = PlanDriftProbe(known, plan.verification.items, limits);
+  plan.pairs =
+      PlanDriftProbe({.table = incumbent_.comparable(), .before = before_},
+                     plan.verification.items, {.measurements = kMostSamples});
   for (const DriftProbePair& pair : plan.pairs) plan.items.push_back(pair.item);
   for (const MeasureItem& item : plan.verification.items) {
     if (plan.items.size() < kMostSamples &&

@@ -3,12 +3,12 @@
 //
 // A drift probe (fit/plan/drift_probe.h) of at most 64 samples decides: the
 // table holds, and is carried over; or the kernel is profiled anew
-// (ProfilingJob). A drift probe that could not judge, as on a device that
-// others use or that is hot, leaves the table as it is; the job fails and says
-// why. Its report is stored with the job before anything is done about it, so
-// that a daemon that starts again goes on from there. Where there is no table
-// to be judged, or it is of another version of the kernel or its compiler, it
-// is an ordinary profile.
+// (ProfilingJob). A probe that could not judge, as on a device that others use
+// or that is hot, leaves the table as it is; the job fails and says why. Its
+// report is stored with the job before anything is done about it, so that a
+// daemon that starts again goes on from there. Where there is no table to be
+// judged, or it is of another version of the kernel or its compiler, the job is
+// an ordinary profile.
 //
 // For a class one device does the drift probe: one that nobody uses, and that
 // has measured for the table where there is one. So a device is compared with
@@ -60,8 +60,7 @@ class DriftJob {
   absl::Status Run();
 
  private:
-  // What a drift probe measures: pairs first, then what else verification asks
-  // for.
+  // What a probe measures: pairs first, then what else verification asks for.
   struct Plan {
     VerificationPlan verification;
     std::vector<DriftProbePair> pairs;
@@ -80,14 +79,12 @@ class DriftJob {
   absl::Status Bind();
   // Whether there is a table of another environment that can be carried over.
   bool CanJudge() const;
-  // Returns the report of an earlier run, if it still holds, or what a drift
-  // probe finds now.
+  // Returns the report of an earlier run, if it still holds, or a new probe's.
   absl::StatusOr<DriftReport> Report();
   // Puts devices that measured for the table first, and removes those that
   // deviate from their class, unless all do.
   void OrderDevices(std::vector<std::string>& devices) const;
-  absl::StatusOr<DriftReport> RunDriftProbe(const std::string& uuid,
-                                            JobDevice& device);
+  absl::StatusOr<DriftReport> Probe(const std::string& uuid, JobDevice& device);
   // Prepares what the tables may choose, and the default, where nothing is
   // known of it yet. Returns why a member cannot be used now; empty: all can.
   absl::StatusOr<std::string> PrepareMembers(JobDevice& device);

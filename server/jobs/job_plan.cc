@@ -39,9 +39,8 @@ std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
 }
 
 // Of a job that begins with a drift probe.
-std::string DriftProbeText(const JobServices& services, const JobRecord& job,
-                           const DeviceFacts& device,
-                           const Incumbent& incumbent) {
+std::string ProbeText(const JobServices& services, const JobRecord& job,
+                      const DeviceFacts& device, const Incumbent& incumbent) {
   if (incumbent.record() == nullptr) {
     return "profile: no table serves that a drift probe could judge";
   }
@@ -78,9 +77,8 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
                                    const DeviceFacts& device) {
   const Incumbent incumbent(kernel.spec, services.tables->Incumbent(job.key));
   PlannedJob planned{.kernel = job.kernel, .device_uuid = job.device_uuid};
-  planned.what = job.drift_probe
-                     ? DriftProbeText(services, job, device, incumbent)
-                     : ProfileText(job, incumbent);
+  planned.what = job.drift_probe ? ProbeText(services, job, device, incumbent)
+                                 : ProfileText(job, incumbent);
   if (job.refit_only || DoesNothing(job, incumbent)) {
     planned.device_s = 0;
     return planned;

@@ -51,16 +51,14 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
       (request.refit_only || request.fresh || request.top_up)) {
     return absl::InvalidArgumentError(
         "drift goes with neither refit-only, fresh nor a top-up: its drift "
-        "probe "
-        "decides how much is measured");
+        "probe decides how much is measured");
   }
   if (!request.verify_digest.empty() &&
       (!request.drift_probe || request.kernel.empty() ||
        !IsSha256Hex(request.verify_digest))) {
     return absl::InvalidArgumentError(
         "what is verified is a table of one kernel, by a drift probe; name it "
-        "by "
-        "its whole digest");
+        "by its whole digest");
   }
   // Not finite is not within it, either.
   if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {

@@ -48,7 +48,7 @@ struct ReprofileRequest {
   // A drift probe first (drift_job.h): it decides how much is measured.
   bool drift_probe = false;
   // Not empty: no profile, but a look at whether the serving table of this
-  // digest holds. With drift probe, of one kernel.
+  // digest holds. With `drift_probe`, of one kernel.
   std::string verify_digest;
   // With it: also that it is no worse than the table of this digest, which it
   // takes the place of; empty: than the default alone.

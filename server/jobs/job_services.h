@@ -68,10 +68,8 @@ struct JobServices {
       [](const ProfileKey&) {};
   // Hears that a job runs now, or has ended. Must not call the queue.
   std::function<void(const JobRecord&)> job_changed = [](const JobRecord&) {};
-  // Hears that a job's drift probe was judged (JobRecord::drift). As
-  // job_changed.
-  std::function<void(const JobRecord&)> drift_probe_judged =
-      [](const JobRecord&) {};
+  // Hears that a drift probe was judged (JobRecord::drift). As job_changed.
+  std::function<void(const JobRecord&)> probe_judged = [](const JobRecord&) {};
   // Hears of a table that is not promoted. As job_changed.
   std::function<void(const RejectedTable&)> table_refused =
       [](const RejectedTable&) {};

@@ -55,8 +55,7 @@ class Activity {
   // Does nothing for a job that has not ended.
   void Add(const JobRecord& job);
   void Add(const UsageReport& report);
-  // Does nothing for a job whose drift probe compared nothing, or that has
-  // none.
+  // Does nothing for a job whose probe compared nothing, or that has none.
   void AddDriftProbe(const JobRecord& job);
 
   Counts counts() const;

@@ -271,8 +271,7 @@ void AddActivity(const MetricsSources& sources, Families& families) {
   AddTo(families, std::move(events));
   Family probe = Gauge("wavetune_drift_probe_ratio",
                        "How many times as long launches took in the last drift "
-                       "probe as before, in "
-                       "the regime that drifted most.");
+                       "probe as before, in the regime that drifted most.");
   for (const auto& [key, ratio] : counts.drift_probe_ratios)
     probe.Add(ratio, {{"kernel", key.first}, {"silicon", key.second}});
   AddTo(families, std::move(probe));

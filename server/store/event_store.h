@@ -35,8 +35,7 @@ enum class EventKind {
   kJobEnded,
   kStoreProblem,
   kStoreUsable,
-  kDriftProbeResult,  // The verdict of a drift probe, and the step that
-                      // follows.
+  kDriftProbeResult,  // A drift probe's verdict, and the next step.
   kCarriedOver,
   kImported,
   kSlowDevice,  // It deviates from others of its class.
