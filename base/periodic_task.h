@@ -1,7 +1,7 @@
 // PeriodicTask: calls a function every so often on a thread of its own.
 //
 //   PeriodicTask looks;
-//   looks.Start(std::chrono::seconds(2), [&] { store.Tend(); });
+//   looks.Start(std::chrono::seconds(2), [&] { store.RecoverWrites(); });
 //   ...
 //   looks.Stop();   // Returns when a call that runs has returned.
 //

@@ -375,7 +375,7 @@ absl::Status Serve(const Arguments& arguments, Reloads reloads) {
                   store->schema_version(),
                   [&store] { return store->corrupt_entries(); },
                   [&store] { return store->WriteProblem(); },
-                  [&store] { return store->Tend(); }};
+                  [&store] { return store->RecoverWrites(); }};
   options.descriptors = descriptors;
   NotifyState("loads tables");
   ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,

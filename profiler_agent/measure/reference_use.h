@@ -38,10 +38,10 @@ class ReferenceWatch {
   class Scope {
    public:
     explicit Scope(const ReferenceWatch& watch) : watch_(watch) {
-      watch_.Tell(watch_.candidate_ran_ ? ReferenceUse::kAfterCandidates
-                                        : ReferenceUse::kBeforeCandidates);
+      watch_.Notify(watch_.candidate_ran_ ? ReferenceUse::kAfterCandidates
+                                          : ReferenceUse::kBeforeCandidates);
     }
-    ~Scope() { watch_.Tell(ReferenceUse::kNone); }
+    ~Scope() { watch_.Notify(ReferenceUse::kNone); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -50,7 +50,7 @@ class ReferenceWatch {
   };
 
  private:
-  void Tell(ReferenceUse use) const {
+  void Notify(ReferenceUse use) const {
     if (observer_) observer_(use);
   }
 

@@ -23,19 +23,17 @@ absl::StatusOr<DeviceFacts> FactsOf(const std::string& folder) {
 
 ReplayBackend::ReplayBackend(Options options) : options_(std::move(options)) {}
 
-std::string ReplayBackend::PretendedUuid(const std::string& recorded_uuid,
-                                         int number) {
-  return number == 1 ? recorded_uuid
-                     : absl::StrCat(recorded_uuid, "-b", number);
+std::string ReplayBackend::CopyUuid(const std::string& device_uuid, int copy) {
+  return copy == 1 ? device_uuid : absl::StrCat(device_uuid, "-b", copy);
 }
 
 absl::StatusOr<std::vector<DeviceFacts>> ReplayBackend::DevicesOf(
     const std::string& folder) const {
   ASSIGN_OR_RETURN(const DeviceFacts facts, FactsOf(folder));
   std::vector<DeviceFacts> devices;
-  for (int number = 1; number <= std::max(options_.devices, 1); ++number) {
+  for (int copy = 1; copy <= std::max(options_.devices, 1); ++copy) {
     devices.push_back(facts);
-    devices.back().uuid = PretendedUuid(facts.uuid, number);
+    devices.back().uuid = CopyUuid(facts.uuid, copy);
   }
   return devices;
 }

@@ -40,12 +40,11 @@ class ReplayBackend : public Backend {
   absl::StatusOr<std::unique_ptr<Device>> Open(
       const std::string& device_uuid, const std::string& cache_dir) override;
 
-  // "GPU-1-b3" for number 3 of GPU-1; number 1 is the recorded one.
-  static std::string PretendedUuid(const std::string& recorded_uuid,
-                                   int number);
+  // "GPU-1-b3" for copy 3 of GPU-1; copy 1 is the device itself.
+  static std::string CopyUuid(const std::string& device_uuid, int copy);
 
  private:
-  // Facts of all that are pretended of the device in a folder.
+  // Facts of all copies of the device in a folder.
   absl::StatusOr<std::vector<DeviceFacts>> DevicesOf(
       const std::string& folder) const;
 

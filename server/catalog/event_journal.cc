@@ -94,7 +94,7 @@ void EventJournal::Record(EventRecord event) {
   std::lock_guard order(order_mutex_);
   event.at_us = clock_->NowUs();
   event.text = ShortenedText(event.text, kMaxTextBytes);
-  if (IsTold(event)) Tell(std::move(event));
+  if (IsTold(event)) Publish(std::move(event));
 }
 
 void EventJournal::TellHeldBack(bool all) {
@@ -120,10 +120,10 @@ void EventJournal::TellHeld(bool all) {
                    [](const EventRecord& a, const EventRecord& b) {
                      return a.at_us < b.at_us;
                    });
-  for (EventRecord& event : due) Tell(std::move(event));
+  for (EventRecord& event : due) Publish(std::move(event));
 }
 
-void EventJournal::Tell(EventRecord event) {
+void EventJournal::Publish(EventRecord event) {
   std::vector<Handle> listeners;
   bool save = false;
   {

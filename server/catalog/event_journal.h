@@ -116,7 +116,7 @@ class EventJournal {
   // held back. Holds order_mutex_.
   bool IsTold(EventRecord& event);
   // Numbers it, tells listeners, has it stored. Holds order_mutex_.
-  void Tell(EventRecord event);
+  void Publish(EventRecord event);
   // TellHeldBack. Holds order_mutex_.
   void TellHeld(bool all);
 

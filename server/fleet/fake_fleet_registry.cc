@@ -44,7 +44,7 @@ class FakeFleetRegistry::Subscription : public WatchHandle {
       Add({.entry = std::move(entry)}, news);
     listener_(news);
   }
-  void Tell(const std::vector<FleetNews::Entry>& changed) {
+  void Deliver(const std::vector<FleetNews::Entry>& changed) {
     if (!listener_) return;
     if (full_) return TellAll();
     FleetNews news{.revision = registry_->fleet_->revision_};
@@ -163,7 +163,7 @@ absl::StatusOr<int64_t> FakeFleetRegistry::Commit(
     changed.push_back(
         {.entry = std::move(entry), .deleted = !write.value.has_value()});
   }
-  Tell(changed);
+  Deliver(changed);
   if (std::exchange(loses_answer_, false))
     return absl::UnavailableError("nobody answered");
   return fleet_->revision_;
@@ -187,16 +187,16 @@ absl::StatusOr<int64_t> FakeFleetRegistry::DeleteBelow(
                                  .revision = fleet_->revision_},
                        .deleted = true});
   }
-  Tell(changed);
+  Deliver(changed);
   return static_cast<int64_t>(changed.size());
 }
 
-void FakeFleetRegistry::Tell(const std::vector<FleetNews::Entry>& changed) {
+void FakeFleetRegistry::Deliver(const std::vector<FleetNews::Entry>& changed) {
   for (FakeFleetRegistry* node : fleet_->nodes_) {
     if (!node->connected_) continue;
     // A copy: a listener may begin another watch.
     for (Subscription* one : std::vector(node->subscriptions_))
-      one->Tell(changed);
+      one->Deliver(changed);
   }
 }
 
@@ -264,7 +264,7 @@ void FakeFleetRegistry::DropSession() {
          .deleted = true});
   }
   for (const FleetNews::Entry& one : gone) fleet_->values_.erase(one.entry.key);
-  Tell(gone);
+  Deliver(gone);
 }
 
 }  // namespace wavetune

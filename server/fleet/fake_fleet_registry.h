@@ -86,7 +86,7 @@ class FakeFleetRegistry : public FleetRegistry {
   absl::Status Reachable() const;
   FleetListing ListNow(absl::string_view prefix) const;
   // Tells every connected node of changed entries.
-  void Tell(const std::vector<FleetNews::Entry>& changed);
+  void Deliver(const std::vector<FleetNews::Entry>& changed);
   void BeginSession();
   // The session's entries go.
   void DropSession();

@@ -86,7 +86,7 @@ void FleetPresence::Look() {
     if (steady_clock::now() < *next_) return;
   }
   name_ = state.node;
-  told_status_ = Tell(NodePlace(name_), bytes);
+  told_status_ = WriteEntry(NodePlace(name_), bytes);
   if (!told_status_.ok()) return;
   told_ = bytes;
   next_.reset();
@@ -140,8 +140,8 @@ void FleetPresence::Judge() {
                             ", this node serves what it has: ", outage.why));
 }
 
-absl::Status FleetPresence::Tell(const std::string& place,
-                                 const std::string& bytes) {
+absl::Status FleetPresence::WriteEntry(const std::string& place,
+                                       const std::string& bytes) {
   const auto committed = options_.registry->Commit({{.key = place,
                                                      .value = bytes,
                                                      .expected = revision_,
@@ -158,12 +158,12 @@ absl::Status FleetPresence::Tell(const std::string& place,
   if (absl::IsNotFound(there.status())) {
     revision_ = 0;  // It went with the session before.
   } else if (there.ok()) {
-    Meet(*there);
+    ResolveNameClash(*there);
   }
   return committed.status();
 }
 
-void FleetPresence::Meet(const FleetEntry& other) {
+void FleetPresence::ResolveNameClash(const FleetEntry& other) {
   const auto node = DecodeFleetNode(other.key, other.value);
   // Of this process, and of a session before: it is written over.
   if (node.ok() && node->instance == instance_) {

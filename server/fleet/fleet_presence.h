@@ -99,8 +99,8 @@ class FleetPresence {
   // Notes how the registry answers, and says where that is another way.
   void Judge();
   // Errors: ABORTED where another one is there.
-  absl::Status Tell(const std::string& place, const std::string& bytes);
-  void Meet(const FleetEntry& other);
+  absl::Status WriteEntry(const std::string& place, const std::string& bytes);
+  void ResolveNameClash(const FleetEntry& other);
 
   const Options options_;
   const std::string instance_;

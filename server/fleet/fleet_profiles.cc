@@ -90,7 +90,7 @@ void FleetProfiles::Run() {
       awake_ = false;
       for (const auto& [place, one] : held_) held.push_back(place);
     }
-    for (const std::string& place : held) Tend(place);
+    for (const std::string& place : held) AdvanceHolding(place);
     LookForHolders();
     TakeOver();
     std::unique_lock lock(mutex_);
@@ -442,7 +442,7 @@ void FleetProfiles::OnJob(const JobRecord& job) {
   changed_.notify_all();
 }
 
-void FleetProfiles::Tend(const std::string& place) {
+void FleetProfiles::AdvanceHolding(const std::string& place) {
   Holding held;
   Seen seen;
   {

@@ -203,7 +203,7 @@ class FleetProfiles {
                                          const std::string& digest,
                                          const std::string& outcome);
   // Goes on with what a job here holds.
-  void Tend(const std::string& place);
+  void AdvanceHolding(const std::string& place);
   absl::Status Release(const std::string& place, const Holding& held);
   // Says once why the registry takes nothing of a profile; of silence others
   // tell.

@@ -92,7 +92,7 @@ absl::Status FleetRollouts::Drive(const Rollout& rollout) {
 void FleetRollouts::SayWaits(const Rollout& rollout, const std::string& why) {
   std::string& said = stages_[RolloutPlace(rollout.rollout.head.key)].waits;
   if (std::exchange(said, why) == why || why.empty()) return;
-  Tell(true, rollout, absl::StrCat("waits: ", why));
+  Log(true, rollout, absl::StrCat("waits: ", why));
 }
 
 absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,
@@ -106,9 +106,9 @@ absl::Status FleetRollouts::SetStage(const Rollout& rollout, int32_t stage,
   RETURN_IF_ERROR(Commit({{.key = RolloutPlace(next.head.key),
                            .value = entry,
                            .expected = rollout.revision}}));
-  Tell(false, rollout,
-       absl::StrCat("goes to ", percent, " % of ", nodes.size(),
-                    " other nodes"));
+  Log(false, rollout,
+      absl::StrCat("goes to ", percent, " % of ", nodes.size(),
+                   " other nodes"));
   return absl::OkStatus();
 }
 
@@ -124,7 +124,7 @@ absl::Status FleetRollouts::Finish(const Rollout& rollout) {
               {.key = DriverPlace(key)},
               // Frozen meanwhile, it waits.
               FreezeAbsent(FleetClass(key), key.kernel)});
-  if (done.ok()) Tell(false, rollout, "is the fleet's: its rollout is done");
+  if (done.ok()) Log(false, rollout, "is the fleet's: its rollout is done");
   // Where another table became the fleet's the next look ends it.
   return done;
 }
@@ -138,7 +138,7 @@ absl::Status FleetRollouts::Halt(const Rollout& rollout,
                            .value = entry,
                            .expected = rollout.revision},
                           {.key = DriverPlace(halted.head.key)}}));
-  Tell(true, rollout, absl::StrCat("is halted, nodes go back: ", why));
+  Log(true, rollout, absl::StrCat("is halted, nodes go back: ", why));
   return absl::OkStatus();
 }
 
@@ -147,7 +147,7 @@ absl::Status FleetRollouts::Remove(const Rollout& rollout) {
   RETURN_IF_ERROR(
       Commit({{.key = RolloutPlace(key), .expected = rollout.revision},
               {.key = DriverPlace(key)}}));
-  Tell(false, rollout, "is over: another table became the fleet's meanwhile");
+  Log(false, rollout, "is over: another table became the fleet's meanwhile");
   return absl::OkStatus();
 }
 
@@ -155,8 +155,8 @@ absl::Status FleetRollouts::Commit(const std::vector<FleetWrite>& writes) {
   return options_.registry->Commit(writes).status();
 }
 
-void FleetRollouts::Tell(bool warning, const Rollout& rollout,
-                         const std::string& what) {
+void FleetRollouts::Log(bool warning, const Rollout& rollout,
+                        const std::string& what) {
   options_.log(
       warning,
       absl::StrCat("the rollout of table ",

@@ -70,7 +70,7 @@ class FleetRollouts {
   absl::Status Remove(const Rollout& rollout);
   // Errors: as FleetRegistry::Commit.
   absl::Status Commit(const std::vector<FleetWrite>& writes);
-  void Tell(bool warning, const Rollout& rollout, const std::string& what);
+  void Log(bool warning, const Rollout& rollout, const std::string& what);
 
   const Options options_;
   // The stage of a rollout that this node drives, and since when it sees it: by

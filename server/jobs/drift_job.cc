@@ -49,7 +49,7 @@ absl::Status DriftJob::Run() {
   if (!control_->record().verify_digest.empty()) return Verify();
   const TableRecord* const serving = incumbent_.record();
   if (serving != nullptr && !incumbent_.IsStaleFor(control_->record().key)) {
-    return Say("is current: there is no drift to look for");
+    return SetMessage("is current: there is no drift to look for");
   }
   if (CanJudge()) {
     ASSIGN_OR_RETURN(const DriftReport report, Report());
@@ -91,20 +91,22 @@ absl::Status DriftJob::Verify() {
                      ". Profile: ", profile));
   }
   if (!incumbent_.IsStaleFor(job.key)) {
-    return Say(absl::StrCat("holds, and was current: ", report.reason));
+    return SetMessage(absl::StrCat("holds, and was current: ", report.reason));
   }
   if (serving->key.fingerprint != job.key.fingerprint) {
-    return Say(absl::StrCat("holds: ", report.reason,
-                            "; it stays stale, as it is of another version of "
-                            "the kernel or its compiler: ",
-                            profile));
+    return SetMessage(
+        absl::StrCat("holds: ", report.reason,
+                     "; it stays stale, as it is of another version of "
+                     "the kernel or its compiler: ",
+                     profile));
   }
   if (StaysWithAttached(*services_.executors, *serving,
                         job.key.environment_key)) {
-    return Say(absl::StrCat("holds: ", report.reason,
-                            "; it stays stale here, as it was carried over to "
-                            "attached devices with another driver: ",
-                            profile));
+    return SetMessage(
+        absl::StrCat("holds: ", report.reason,
+                     "; it stays stale here, as it was carried over to "
+                     "attached devices with another driver: ",
+                     profile));
   }
   RETURN_IF_ERROR(CarryOver(services_, control_, incumbent_, report.reason));
   // Who asked whether it holds is told by the job's end, not by its text alone.
@@ -113,7 +115,7 @@ absl::Status DriftJob::Verify() {
   return absl::OkStatus();
 }
 
-absl::Status DriftJob::Say(const std::string& message) {
+absl::Status DriftJob::SetMessage(const std::string& message) {
   control_->Update([&](JobRecord& job) {
     job.digest = incumbent_.record()->digest;
     job.message = absl::StrCat("table ", ShortDigest(job.digest), " ", message);
@@ -189,7 +191,7 @@ absl::StatusOr<DriftReport> DriftJob::Report() {
         record.device_uuid = judge;
       },
       JobControl::Persist::kSynced);
-  services_.drift_probe_judged(control_->record());
+  services_.probe_judged(control_->record());
   return report;
 }
 

@@ -72,7 +72,7 @@ class DriftJob {
   // where it is not the table that answers; then nothing changed.
   absl::Status Verify();
   // Makes "table 3fa4c01b9d2e6f70 <message>" the job's. Cannot fail.
-  absl::Status Say(const std::string& message);
+  absl::Status SetMessage(const std::string& message);
   // FAILED_PRECONDITION: too few measurements were clean; the table serves on.
   absl::Status NotJudged(const DriftReport& report) const;
   // Facts of the device, the kernel, what serves, and its samples.

@@ -547,8 +547,8 @@ std::string FrameGate::Goodbye(const absl::Status& error) const {
                                                  error.message().size()))));
 }
 
-void FrameGate::Tell(FrameType type, uint8_t flags, uint32_t stream,
-                     absl::string_view payload) {
+void FrameGate::ToPeer(FrameType type, uint8_t flags, uint32_t stream,
+                       absl::string_view payload) {
   absl::StrAppend(&told_, EncodeFrame(type, flags, stream, payload));
 }
 
@@ -559,21 +559,22 @@ void FrameGate::ToServer(FrameType type, uint8_t flags, uint32_t stream,
 
 void FrameGate::Answer(int code, absl::string_view text, bool peer_ended) {
   Owe(PeerShare::kFrameCost);
-  Tell(FrameType::kHeaders, kEndHeaders | kEndStream, last_stream_,
-       EncodeStatusHeaders(code, text));
+  ToPeer(FrameType::kHeaders, kEndHeaders | kEndStream, last_stream_,
+         EncodeStatusHeaders(code, text));
   if (peer_ended) return;
-  Tell(FrameType::kRstStream, 0, last_stream_, EncodeUint32(NGHTTP2_NO_ERROR));
+  ToPeer(FrameType::kRstStream, 0, last_stream_,
+         EncodeUint32(NGHTTP2_NO_ERROR));
 }
 
 void FrameGate::Refuse(uint32_t error_code) {
   Owe(PeerShare::kFrameCost);
-  Tell(FrameType::kRstStream, 0, last_stream_, EncodeUint32(error_code));
+  ToPeer(FrameType::kRstStream, 0, last_stream_, EncodeUint32(error_code));
 }
 
 void FrameGate::GiveWindow(uint32_t stream, size_t bytes) {
   if (bytes == 0) return;
-  Tell(FrameType::kWindowUpdate, 0, stream,
-       EncodeUint32(static_cast<uint32_t>(bytes)));
+  ToPeer(FrameType::kWindowUpdate, 0, stream,
+         EncodeUint32(static_cast<uint32_t>(bytes)));
 }
 
 std::vector<FrameGate::Call>::iterator FrameGate::Find(uint32_t stream) {

@@ -143,8 +143,8 @@ class FrameGate {
   void SayWhatWasTold(std::string* to_peer);
 
   // Say something in gRPC's place.
-  void Tell(FrameType type, uint8_t flags, uint32_t stream,
-            absl::string_view payload);
+  void ToPeer(FrameType type, uint8_t flags, uint32_t stream,
+              absl::string_view payload);
   void Answer(int code, absl::string_view text, bool peer_ended);
   void Refuse(uint32_t error_code);
   // Gives a part of the peer's windows back that gRPC does not see.

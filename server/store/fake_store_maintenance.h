@@ -46,8 +46,8 @@ class FakeStoreMaintenance : public StoreMaintenance {
 
  private:
   absl::StatusOr<Result> Work(const Control& control, std::string line) {
-    control.Tell("begins");
-    control.Tell("goes on");
+    control.Report("begins");
+    control.Report("goes on");
     std::unique_lock lock(mutex_);
     while (!released_ && !control.stopped()) {
       changed_.wait_for(lock, std::chrono::milliseconds(1));

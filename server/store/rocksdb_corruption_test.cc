@@ -555,9 +555,10 @@ TEST(OpenErrorTest, AFileSystemWithoutLocksIsNoOtherDaemon) {
 
 TEST_F(StoreFolderTest, ARemovedStoreIsNoticedAndNotMadeAnew) {
   ASSERT_TRUE(Create().ok());
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   fs::remove_all(path_);
-  EXPECT_EQ(store_->Tend().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(store_->RecoverWrites().code(),
+            absl::StatusCode::kFailedPrecondition);
   const absl::Status status = Create();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
   EXPECT_THAT(std::string(status.message()),
@@ -575,7 +576,7 @@ TEST_F(StoreFolderTest, WritesGoOnWhenTheFolderIsPutBack) {
   EXPECT_FALSE(Create().ok());
   fs::remove(path_);
   fs::rename(elsewhere_, path_);
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   EXPECT_TRUE(Create().ok());
 }
 

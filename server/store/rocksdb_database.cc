@@ -365,7 +365,7 @@ absl::Status RocksDbDatabase::WriteProblem() {
   return problem_;
 }
 
-absl::Status RocksDbDatabase::Tend() {
+absl::Status RocksDbDatabase::RecoverWrites() {
   absl::Status status = CheckInPlace();
   if (status.ok() && (needs_recovery_ || !WriteProblem().ok())) {
     std::lock_guard lock(recover_mutex_);

@@ -158,7 +158,7 @@ class RocksDbDatabase {
   // without a write being asked for; notices a folder that is not in its place
   // any more. Returns WriteProblem. Cost: two system calls where nothing fails;
   // else as a write on a full disk.
-  absl::Status Tend();
+  absl::Status RecoverWrites();
 
   // Numbers of family meta, as decimal text; 0 where there is none. Errors:
   // DATA_LOSS for anything else.

@@ -104,9 +104,9 @@ TEST_F(FullDiskTest, RecoversWhereNothingIsToBeFlushed) {
   Reopen();
   disk_->set_full(true);
   EXPECT_FALSE(Append(2).ok());
-  EXPECT_FALSE(store_->Tend().ok());
+  EXPECT_FALSE(store_->RecoverWrites().ok());
   disk_->set_full(false);
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   EXPECT_TRUE(Append(3).ok());
   Reopen();
   EXPECT_THAT(store_->samples().Load(TestKey(), 1)->samples,
@@ -121,7 +121,7 @@ TEST_F(FullDiskTest, SaysWhyWritesFailUntilTheySucceed) {
               HasSubstr("the disk of the store is full"));
   disk_->set_full(false);
   // No write has to be asked for.
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   EXPECT_TRUE(store_->WriteProblem().ok());
 }
 
@@ -131,7 +131,7 @@ TEST_F(FullDiskTest, LogsAtTheDefaultLevelThatWritesFailAndSucceedAgain) {
   disk_->set_full(true);
   EXPECT_FALSE(Append(1).ok());
   disk_->set_full(false);
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   const std::string log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("writes fail: "));
   EXPECT_THAT(log, HasSubstr("writes succeed again"));
@@ -146,7 +146,7 @@ TEST_F(FullDiskTest, NoticesAFlushThatFailsInTheBackground) {
   EXPECT_THAT(store_->samples().Load(TestKey(), 1)->samples,
               ElementsAre(TestSample(1)));
   disk_->Heal();
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   EXPECT_TRUE(Append(2).ok());
   EXPECT_TRUE(Flush().ok());
 }
@@ -165,7 +165,7 @@ TEST_F(FullDiskTest, NoticesACompactionThatFailsInTheBackground) {
   EXPECT_EQ(store_->WriteProblem().code(),
             absl::StatusCode::kResourceExhausted);
   disk_->Heal();
-  EXPECT_TRUE(store_->Tend().ok());
+  EXPECT_TRUE(store_->RecoverWrites().ok());
   EXPECT_TRUE(Append(3).ok());
   EXPECT_TRUE(
       database.db()
@@ -183,7 +183,7 @@ TEST_F(FullDiskTest, TriesForEverToOpenAnewWithPauses) {
   disk_->Fail(rocksdb::IOStatus::IOError("Input/output error"), ".dbtmp");
   for (int i = 0; i < 20; ++i) {
     EXPECT_FALSE(Append(2).ok());
-    EXPECT_FALSE(store_->Tend().ok());
+    EXPECT_FALSE(store_->RecoverWrites().ok());
     EXPECT_THAT(store_->samples().Load(TestKey(), 1)->samples,
                 ElementsAre(TestSample(1)));
     now_us_ += 30'000'000;

@@ -52,7 +52,7 @@ absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::Check(
     const Control& control) {
   ASSIGN_OR_RETURN(const StoreReport report,
                    CheckDatabase(*database_, [&control](const auto& line) {
-                     control.Tell(line);
+                     control.Report(line);
                      return !control.stopped();
                    }));
   Result result{.faults = report.corrupt};
@@ -67,7 +67,7 @@ absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::Check(
 absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::BackUp(
     const std::string& folder, const Control& control) {
   RETURN_IF_ERROR(CheckOutside(folder, database_->path()));
-  control.Tell(absl::StrCat("copies to ", folder));
+  control.Report(absl::StrCat("copies to ", folder));
   RETURN_IF_ERROR(BackupDatabase(*database_, folder, control.stop));
   ASSIGN_OR_RETURN(const std::vector<StoredBackup> backups,
                    ListBackups(folder, database_->env()));
@@ -93,7 +93,7 @@ absl::StatusOr<StoreMaintenance::Result> RocksDbLiveMaintenance::Compact(
   for (int i = 0; i < kFamilyCount; ++i) {
     if (control.stopped()) return WasStopped("compaction");
     const auto family = static_cast<Family>(i);
-    control.Tell(absl::StrCat("rewrites ", FamilyName(family)));
+    control.Report(absl::StrCat("rewrites ", FamilyName(family)));
     rocksdb::CompactRangeOptions options;
     options.bottommost_level_compaction =
         rocksdb::BottommostLevelCompaction::kForce;

@@ -51,7 +51,9 @@ int64_t RocksDbStore::corrupt_entries() const {
 
 absl::Status RocksDbStore::WriteProblem() { return database_->WriteProblem(); }
 
-absl::Status RocksDbStore::Tend() { return database_->Tend(); }
+absl::Status RocksDbStore::RecoverWrites() {
+  return database_->RecoverWrites();
+}
 
 absl::StatusOr<StoreReport> RocksDbStore::Check() {
   return CheckDatabase(*database_);

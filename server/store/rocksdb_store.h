@@ -70,8 +70,8 @@ class RocksDbStore {
 
   // OK, or why nothing can be written at the moment, with what to do.
   absl::Status WriteProblem();
-  // As RocksDbDatabase::Tend: to be called every few seconds.
-  absl::Status Tend();
+  // As RocksDbDatabase::RecoverWrites: to be called every few seconds.
+  absl::Status RecoverWrites();
 
   // As CheckDatabase and BackupDatabase.
   absl::StatusOr<StoreReport> Check();

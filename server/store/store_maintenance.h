@@ -32,7 +32,7 @@ class StoreMaintenance {
     // Set by anybody: the work ends soon, as CANCELLED. nullptr: never.
     std::atomic<bool>* stop = nullptr;
 
-    void Tell(const std::string& line) const {
+    void Report(const std::string& line) const {
       if (tell) tell(line);
     }
     bool stopped() const { return stop != nullptr && stop->load(); }

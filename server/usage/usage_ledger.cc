@@ -68,7 +68,7 @@ void UsageLedger::Add(const UsageReport& report) {
 std::optional<UsageRecord> UsageLedger::Find(const std::string& kernel,
                                              const std::string& silicon_key) {
   std::lock_guard lock(mutex_);
-  const Used* const used = Look({kernel, silicon_key});
+  const Used* const used = Find({kernel, silicon_key});
   if (used == nullptr) return std::nullopt;
   return Whole(*used);
 }
@@ -76,7 +76,7 @@ std::optional<UsageRecord> UsageLedger::Find(const std::string& kernel,
 std::optional<UsageRecord> UsageLedger::FindCounts(
     const std::string& kernel, const std::string& silicon_key) {
   std::lock_guard lock(mutex_);
-  const Used* const used = Look({kernel, silicon_key});
+  const Used* const used = Find({kernel, silicon_key});
   if (used == nullptr) return std::nullopt;
   return used->record;
 }
@@ -149,7 +149,7 @@ UsageLedger::Used& UsageLedger::Get(const Key& key) {
   return used;
 }
 
-const UsageLedger::Used* UsageLedger::Look(const Key& key) {
+const UsageLedger::Used* UsageLedger::Find(const Key& key) {
   const auto found = used_.find(key);
   if (found == used_.end()) return nullptr;
   Decay(found->second, clock_->NowUs());

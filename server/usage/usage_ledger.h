@@ -115,7 +115,7 @@ class UsageLedger {
   // All hold mutex_.
   Used& Get(const Key& key);
   // Decayed; nullptr where there is none.
-  const Used* Look(const Key& key);
+  const Used* Find(const Key& key);
   void EvictLightest();
   void Decay(Used& used, int64_t now_us) const;
   // What the store has not heard of yet.

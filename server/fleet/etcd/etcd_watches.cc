@@ -73,7 +73,7 @@ void EtcdWatches::Interrupt() {
   changed_.notify_all();
 }
 
-void EtcdWatches::Tell(Subscription& subscription, const FleetNews& news) {
+void EtcdWatches::Deliver(Subscription& subscription, const FleetNews& news) {
   const std::lock_guard telling(subscription.telling);
   {
     const std::lock_guard lock(mutex_);
@@ -106,7 +106,7 @@ void EtcdWatches::Run() {
     if (status.ok()) continue;
     for (const auto& one : subscriptions) {
       one->next_revision = 0;
-      if (!one->out && !compacted) Tell(*one, {.status = status});
+      if (!one->out && !compacted) Deliver(*one, {.status = status});
     }
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, backoff.Next(),
@@ -125,7 +125,7 @@ absl::Status EtcdWatches::ListAnew(Subscription& subscription) {
     news.entries.push_back({.entry = std::move(entry)});
   }
   subscription.next_revision = listing.revision + 1;
-  Tell(subscription, news);
+  Deliver(subscription, news);
   return absl::OkStatus();
 }
 
@@ -225,7 +225,7 @@ absl::Status EtcdWatches::Take(etcdserverpb::WatchResponse& response,
     }
     news.entries.push_back(std::move(one));
   }
-  Tell(subscription, news);
+  Deliver(subscription, news);
   return absl::OkStatus();
 }
 

@@ -79,7 +79,7 @@ class EtcdWatches {
   // OK: read on. Errors: why the stream is of no use any more.
   absl::Status Take(etcdserverpb::WatchResponse& response,
                     Subscription& subscription);
-  void Tell(Subscription& subscription, const FleetNews& news);
+  void Deliver(Subscription& subscription, const FleetNews& news);
   // Ends the stream, where there is one. Holds mutex_.
   void Interrupt();
 
