@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +19,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::chrono::seconds kDeadline(240);
-constexpr std::chrono::milliseconds kLookInterval(20);
+constexpr std::chrono::milliseconds kShortestPause(20);
+constexpr std::chrono::milliseconds kLongestPause(250);
 constexpr int kExitNoDevice = 3;  // Of wavetune-agent.
 
 // Short, because a socket's path has at most 107 characters, and open to other
@@ -184,10 +186,15 @@ uint64_t NodeFixture::Reprofile(const std::string& kernel,
 }
 
 bool NodeFixture::WaitUntil(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kLookInterval);
+    const Clock::duration waited = Clock::now() - begun;
+    if (waited > kDeadline) return false;
+    // A look is mostly a command of 25 ms of processor, which what is waited
+    // for needs, too.
+    std::this_thread::sleep_for(
+        std::clamp<Clock::duration>(waited / 8, kShortestPause, kLongestPause));
   }
   return true;
 }

@@ -80,7 +80,8 @@ class NodeFixture : public ::testing::Test {
                      const std::vector<std::string>& more = {},
                      int samples_per_candidate = 8) const;
 
-  // Polls until true; false after a generous deadline.
+  // Polls until true, ever less often, up to each quarter of a second; false
+  // after a generous deadline.
   static bool WaitUntil(const std::function<bool()>& condition);
 
   std::string store_;  // The daemon's; in the scratch folder unless changed.
