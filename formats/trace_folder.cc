@@ -12,8 +12,8 @@
 #include "formats/kernel_spec.h"
 #include "formats/trace.h"
 #include "google/protobuf/text_format.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/triton_options.h"
 
 namespace wavetune {
 namespace {
@@ -131,15 +131,17 @@ bool SameSpecialisations(const KernelSpec& a, const KernelSpec& b) {
                     });
 }
 
-// As ImplementationFor, of a message: what was recorded had Triton.
+// As ImplementationFor, of a message: what was recorded had the compiler.
 const v1::Implementation* RecordedFrom(const v1::KernelSpec& kernel,
                                        const std::string& backend) {
-  const v1::Implementation* triton = nullptr;
+  const v1::Implementation* other = nullptr;
   for (const v1::Implementation& implementation : kernel.implementations()) {
     if (implementation.backend() == backend) return &implementation;
-    if (implementation.backend() == kTritonBackend) triton = &implementation;
+    if (TraitsOf(implementation.backend()).devices == backend) {
+      other = &implementation;
+    }
   }
-  return backend == "cuda" ? triton : nullptr;
+  return other;
 }
 
 }  // namespace

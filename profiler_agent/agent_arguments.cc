@@ -134,6 +134,8 @@ void DeclareExport(CLI::App& app, ExportCommandOptions& options) {
 }
 
 void Declare(CLI::App& app, Arguments& arguments) {
+  const std::vector<std::string> known =
+      BackendsThat(&BackendAbilities::is_known);
   app.footer(kFooter);
   app.set_version_flag("--version", WAVETUNE_VERSION);
   app.add_option(
@@ -144,9 +146,9 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option(
          "--backends", arguments.backends,
          absl::StrCat("Backends to look for devices with, comma-separated: ",
-                      absl::StrJoin(KnownBackends(), ", ")))
+                      absl::StrJoin(known, ", ")))
       ->delimiter(',')
-      ->check(CLI::IsMember(KnownBackends()))
+      ->check(CLI::IsMember(known))
       ->capture_default_str();
   app.add_option("--cache-dir", arguments.backend.cache_dir,
                  "Folder for compiled programs")

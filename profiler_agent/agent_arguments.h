@@ -34,7 +34,8 @@ inline constexpr int kExitNoDevice = 3;
 
 struct Arguments {
   std::string endpoint = "unix://" + DefaultSocketPath("agent");
-  std::vector<std::string> backends = DefaultBackends();
+  std::vector<std::string> backends =
+      BackendsThat(&BackendAbilities::drives_hardware);
   BackendOptions backend;
   std::string log_level = "info";
   std::string log_format = "text";

@@ -5,6 +5,7 @@
 
     tuned constants          those that scripts/fit_constants.py counts
     lines of C++             .h and .cc files; tests, fakes and fixtures are left out by their names
+    names of backends        comparisons with one, since model/kernel/backend_traits.h says what sets a backend apart
     callbacks of the server  each std::function in headers of server/, since a callback hides an arrow that points upwards
 
 A ceiling falls with its number. It rises only with a decision record that says what the growth is worth.
@@ -15,7 +16,8 @@ import sys
 import fit_constants
 from prose import tracked
 
-CEILINGS = {"tuned constants": 71, "lines of C++": 139818, "callbacks of the server": 162}
+CEILINGS = {"tuned constants": 71, "lines of C++": 139713, "names of backends": 0, "callbacks of the server": 162}
+BACKEND_NAMED = re.compile(r'[!=]= *"(cuda|opencl|triton|replay)"')
 NO_PART = re.compile(r"_test\.|(^|/)(fake_|tests?/|testing/)|fixture")
 
 
@@ -24,9 +26,11 @@ def text_of(path):
 
 
 def count():
+    parts = [text_of(path) for path in tracked("*.cc", "*.h") if not NO_PART.search(path)]
     return {
         "tuned constants": len(fit_constants.find(fit_constants.ROOT)),
-        "lines of C++": sum(text_of(path).count("\n") for path in tracked("*.cc", "*.h") if not NO_PART.search(path)),
+        "lines of C++": sum(text.count("\n") for text in parts),
+        "names of backends": sum(len(BACKEND_NAMED.findall(text)) for text in parts),
         "callbacks of the server": sum(text_of(path).count("std::function<") for path in tracked("server/*.h") if not NO_PART.search(path)),
     }
 

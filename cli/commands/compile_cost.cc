@@ -14,8 +14,8 @@
 #include "cli/child_process.h"
 #include "cli/machine_cores.h"
 #include "cli/scratch_folder.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/kernel_validation.h"
 
 namespace wavetune::cli {
 namespace {
@@ -25,21 +25,6 @@ constexpr int kCompiled = 6;
 
 // The size of a report on so few candidates.
 constexpr size_t kMaxReportBytes = size_t{64} << 20;
-
-// What a candidate of a small kernel takes: docs/manifest.md, "What profiling
-// costs".
-struct UsualCost {
-  absl::string_view backend;
-  int64_t milliseconds;  // Of one core.
-  absl::string_view basis;
-};
-constexpr UsualCost kUsualCosts[] = {
-    {"opencl", kUsualCompileMs, "as small kernels take with PoCL"},
-    {"cuda", 200,
-     "as sources without headers take with NVRTC; templates take ten times as "
-     "long"},
-    {"triton", 1000, "as a GEMM takes with Triton in four forms"},
-};
 
 // Times at which candidates of one specialisation were done, in order.
 using Times = std::vector<double>;
@@ -68,15 +53,17 @@ std::vector<CompileCost> EstimateCompileCosts(const KernelSpec& spec,
                                               int64_t candidates) {
   const auto cores = static_cast<double>(CoresOfThisMachine());
   std::vector<CompileCost> costs;
-  for (const UsualCost& usual : kUsualCosts) {
-    if (spec.ImplementationOf(std::string(usual.backend)) == nullptr) continue;
-    const double seconds = static_cast<double>(usual.milliseconds) / 1e3;
+  for (const Implementation& implementation : spec.implementations) {
+    const BackendTraits& traits = TraitsOf(implementation.backend);
+    if (traits.usual_compile_ms == 0) continue;
+    const double seconds = static_cast<double>(traits.usual_compile_ms) / 1e3;
     costs.push_back(
-        {.backend = std::string(usual.backend),
+        {.backend = implementation.backend,
          .candidates = candidates,
          .seconds = seconds * static_cast<double>(candidates) / cores,
-         .basis = absl::StrCat(seconds, " s of a core each, ", usual.basis,
-                               "; on ", CoresOfThisMachine(),
+         .basis = absl::StrCat(seconds, " s of a core each, ",
+                               traits.usual_compile_basis, "; on ",
+                               CoresOfThisMachine(),
                                " cores; --cost compiles a few and says "
                                "what this kernel takes")});
   }

@@ -8,6 +8,7 @@
 #include "cli/machine_cores.h"
 #include "fit/plan/plan_next.h"
 #include "fit/profile.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 
@@ -82,8 +83,10 @@ FirstProblems PlanFirstProblems(const KernelSpec& spec,
 }
 
 int64_t UsualTilesPerWave(const KernelSpec& spec) {
-  if (spec.ImplementationOf("opencl") == nullptr) return kMultiprocessorsOfH100;
-  return CoresOfThisMachine();
+  const bool on_cpus = std::any_of(
+      spec.implementations.begin(), spec.implementations.end(),
+      [](const Implementation& i) { return TraitsOf(i.backend).runs_on_cpus; });
+  return on_cpus ? CoresOfThisMachine() : kMultiprocessorsOfH100;
 }
 
 Json ToJson(const FirstProblems& first) {

@@ -4,43 +4,52 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/triton_options.h"
 
 namespace wavetune {
 namespace {
 
-constexpr absl::string_view kCudaBackend = "cuda";
+// Returns the implementation that the device runs if it has the compiler.
+const Implementation* Wanted(const KernelSpec& spec,
+                             const DeviceFacts& device) {
+  const Implementation* const own = spec.ImplementationOf(device.backend);
+  if (own != nullptr) return own;
+  for (const Implementation& other : spec.implementations) {
+    if (TraitsOf(other.backend).devices == device.backend) return &other;
+  }
+  return nullptr;
+}
 
-bool RunsTriton(const KernelSpec& spec, const DeviceFacts& device) {
-  return device.backend == kCudaBackend &&
-         spec.ImplementationOf(device.backend) == nullptr &&
-         spec.ImplementationOf(kTritonBackend) != nullptr;
+std::string DeviceFacts::*CompilerOf(const Implementation* wanted) {
+  return wanted == nullptr ? &DeviceFacts::compiler
+                           : TraitsOf(wanted->backend).compiler;
 }
 
 }  // namespace
 
 DeviceImplementation ImplementationFor(const KernelSpec& spec,
                                        const DeviceFacts& device) {
-  if (!RunsTriton(spec, device)) {
-    return {.implementation = spec.ImplementationOf(device.backend),
-            .compiler = device.compiler};
-  }
-  if (device.triton.empty()) return {};
-  return {.implementation = spec.ImplementationOf(kTritonBackend),
-          .compiler = device.triton};
+  if (LacksCompiler(spec, device)) return {};
+  const Implementation* const wanted = Wanted(spec, device);
+  return {.implementation = wanted, .compiler = device.*CompilerOf(wanted)};
+}
+
+bool LacksCompiler(const KernelSpec& spec, const DeviceFacts& device) {
+  const Implementation* const wanted = Wanted(spec, device);
+  return wanted != nullptr && wanted->backend != device.backend &&
+         (device.*CompilerOf(wanted)).empty();
 }
 
 DeviceFacts WithCompiler(const KernelSpec& spec, DeviceFacts device,
                          absl::string_view compiler) {
-  (RunsTriton(spec, device) ? device.triton : device.compiler) =
-      std::string(compiler);
+  device.*CompilerOf(Wanted(spec, device)) = std::string(compiler);
   return device;
 }
 
 absl::Status NoImplementation(const KernelSpec& spec,
                               const DeviceFacts& device) {
-  if (RunsTriton(spec, device)) {
+  if (LacksCompiler(spec, device)) {
     const std::string python =
         device.python.empty() ? "python3" : device.python;
     return absl::FailedPreconditionError(absl::StrCat(

@@ -28,10 +28,15 @@ struct DeviceImplementation {
   std::string compiler;  // As fingerprints name it: "NVRTC 13.0".
 };
 
-// Returns the implementation for the device's backend; else, on a CUDA device
-// that has Triton, that for "triton". Points into `spec`. Cannot fail.
+// Returns the implementation for the device's backend; else another that its
+// devices run and that it has the compiler of, as a CUDA device with Triton
+// runs "triton". Points into `spec`. Cannot fail.
 DeviceImplementation ImplementationFor(const KernelSpec& spec,
                                        const DeviceFacts& device);
+
+// Returns whether the device would run the kernel if the compiler, Triton, were
+// there: NoImplementation says how it is installed. Cannot fail.
+bool LacksCompiler(const KernelSpec& spec, const DeviceFacts& device);
 
 // Returns the facts of the device with another version of the compiler that
 // `spec` has on it. Cannot fail.

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/expression_faults.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
@@ -51,6 +52,7 @@ class ImplementationChecker {
                         KernelFaults& faults)
       : spec_(spec),
         implementation_(implementation),
+        traits_(TraitsOf(implementation.backend)),
         prefix_(PrefixOf(implementation)),
         faults_(faults) {}
 
@@ -82,7 +84,7 @@ class ImplementationChecker {
     }
     CheckSupport();
     if (IsTriton()) CheckTriton();
-    if (implementation_.backend != "replay") CheckPresence();
+    if (traits_.language != KernelLanguage::kRecording) CheckPresence();
     return sound_;
   }
 
@@ -208,7 +210,7 @@ class ImplementationChecker {
     sound_ = false;
   }
 
-  bool IsTriton() const { return implementation_.backend == kTritonBackend; }
+  bool IsTriton() const { return traits_.language == KernelLanguage::kTriton; }
 
   // What Triton decides by itself, and what it takes.
   void CheckTriton() {
@@ -264,21 +266,22 @@ class ImplementationChecker {
                 "an argument of the Triton function, too; rename one");
   }
 
-  // What only CUDA has, and a recording of it.
+  // What not every backend has.
   void CheckSupport() {
-    if (implementation_.backend == "cuda" || IsTriton()) return;
-    const auto refuse = [this](bool given, const char* name) {
-      if (!given) return;
+    const auto refuse = [this](bool supported, bool given, const char* name) {
+      if (supported || !given) return;
       faults_.Add(prefix_, name, ": the backend '", implementation_.backend,
                   "' does not support it; remove it, or move it to the "
                   "implementation for cuda");
     };
-    refuse(implementation_.cluster_size.has_value(), "cluster_size");
-    refuse(!implementation_.persistent_if.empty(), "persistent_if");
-    refuse(!implementation_.tensor_maps.empty(), "tensor_maps");
-    refuse(!implementation_.vendor_baselines.empty(), "vendor_baselines");
-    if (implementation_.backend == "replay") return;
-    refuse(!implementation_.device_predicates.empty(), "device_predicates");
+    const bool launches = traits_.has_cuda_launches;
+    refuse(launches, implementation_.cluster_size.has_value(), "cluster_size");
+    refuse(launches, !implementation_.persistent_if.empty(), "persistent_if");
+    refuse(launches, !implementation_.tensor_maps.empty(), "tensor_maps");
+    refuse(launches, !implementation_.vendor_baselines.empty(),
+           "vendor_baselines");
+    refuse(traits_.has_device_predicates,
+           !implementation_.device_predicates.empty(), "device_predicates");
   }
 
   void CheckPresence() {
@@ -297,6 +300,7 @@ class ImplementationChecker {
 
   const KernelSpec& spec_;
   const Implementation& implementation_;
+  const BackendTraits& traits_;
   const std::string prefix_;
   KernelFaults& faults_;
   bool sound_ = true;

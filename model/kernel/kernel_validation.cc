@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/condition_text.h"
 #include "model/kernel/constraint_counts.h"
 #include "model/kernel/expression_faults.h"
@@ -33,7 +34,8 @@ constexpr int64_t kMaxParameterValue = kDefaultMaxExtent;
 bool IsReplayOnly(const KernelSpec& spec) {
   return std::all_of(spec.implementations.begin(), spec.implementations.end(),
                      [](const Implementation& implementation) {
-                       return implementation.backend == "replay";
+                       return TraitsOf(implementation.backend).language ==
+                              KernelLanguage::kRecording;
                      });
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/fold.h"
 #include "model/kernel/kernel_space.h"
@@ -93,7 +94,7 @@ LaunchDescriptor DescribeLaunch(const KernelSpec& spec,
         FoldExpression(spec.MappingOf(specialisation).tiles, configuration)};
   }
   launch.block_size =
-      implementation.backend == kTritonBackend
+      TraitsOf(implementation.backend).language == KernelLanguage::kTriton
           ? LaunchExtent(kTritonWarpThreads *
                          TritonOptionsOf(spec, configuration).num_warps)
           : ExtentOf(implementation.block_size, number);

@@ -19,9 +19,6 @@ namespace wavetune {
 struct KernelSpec;
 struct Parameter;
 
-// The backend of Triton's implementations in manifests.
-inline constexpr char kTritonBackend[] = "triton";
-
 // Threads of a warp: NVIDIA's.
 inline constexpr int64_t kTritonWarpThreads = 32;
 

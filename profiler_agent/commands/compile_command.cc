@@ -12,13 +12,13 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "formats/kernel_folder.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/correctness_problems.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/specialisation_spaces.h"
-#include "model/kernel/triton_options.h"
 #include "nlohmann/json.hpp"
 #include "profiler_agent/measure/prepare_batch.h"
 #include "profiler_agent/worker/kernel_source.h"
@@ -61,22 +61,13 @@ std::vector<std::string> ValuesLeftOut(
 AgentDevicesOptions DevicesOptions(const CompileCommandOptions& options) {
   AgentDevicesOptions devices = options.devices;
   if (options.guard_pages) {
-    devices.backends = {"opencl"};
+    devices.backends = BackendsThat(&BackendAbilities::has_guard_pages);
     devices.backend.guard_pages = true;
   }
   if (options.architecture.empty()) return devices;
-  devices.backends = {"cuda"};
+  devices.backends = BackendsThat(&BackendAbilities::compiles_alone);
   devices.backend.compile_only_architecture = options.architecture;
   return devices;
-}
-
-// Returns what makes a device run a kernel for Triton; empty for others.
-std::string WhatHelps(const KernelSpec& spec, const DeviceFacts& facts) {
-  if (facts.backend != "cuda" ||
-      spec.ImplementationOf(kTritonBackend) == nullptr) {
-    return "";
-  }
-  return absl::StrCat(": ", NoImplementation(spec, facts).message());
 }
 
 // Finds the wanted device and puts workers in front of it.
@@ -108,7 +99,10 @@ absl::StatusOr<Workers> OpenDevice(const CompileCommandOptions& options,
                             ? runs
                             : facts.uuid == options.device_uuid;
       if (!fits) {
-        if (!runs) absl::StrAppend(&seen.back(), WhatHelps(spec, facts));
+        if (LacksCompiler(spec, facts)) {
+          absl::StrAppend(&seen.back(), ": ",
+                          NoImplementation(spec, facts).message());
+        }
         continue;
       }
       if (options.guard_pages &&
@@ -281,7 +275,9 @@ absl::StatusOr<int> RunCompileCommand(const CompileCommandOptions& options,
     PrepareBatch batch;
     batch.kernel = kernel.Of(name);
     batch.configurations = ChooseConfigurations(SpaceOf(spaces, name), options);
-    batch.check_edges = facts.backend != "replay" && !compiled_only;
+    batch.check_edges =
+        TraitsOf(facts.backend).language != KernelLanguage::kRecording &&
+        !compiled_only;
     if (batch.check_edges) {
       batch.correctness_problems = DeclaredCorrectnessProblems(spec, name);
     }

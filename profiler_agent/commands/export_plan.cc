@@ -10,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "model/kernel/device.h"
+#include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/triton_options.h"
 #include "model/table/kernel_match.h"
 #include "profiler_agent/measure/kernel_checks.h"
 
@@ -52,8 +52,7 @@ std::string CubinName(const std::string& specialisation, int portfolio_index) {
 
 // One cubin per configuration is what an export holds.
 absl::Status CheckExportable(const KernelSpec& spec) {
-  if (spec.ImplementationOf(kBackend) == nullptr &&
-      spec.ImplementationOf(kTritonBackend) != nullptr) {
+  if (LacksCompiler(spec, {.backend = kBackend})) {
     return absl::InvalidArgumentError(absl::StrCat(
         "kernel \"", spec.name,
         "\" runs through Triton, which compiles it anew for what divides a "
@@ -101,16 +100,14 @@ class ExportPlanner {
 
 absl::StatusOr<int> CapabilityOf(const Table& table) {
   constexpr absl::string_view kArchitecture = "arch=";
-  bool cuda = false;
   DeviceFacts facts;
   for (const absl::string_view part : absl::StrSplit(table.silicon_key, ';')) {
-    cuda |= part == "backend=cuda";
     if (absl::StartsWith(part, kArchitecture)) {
       facts.architecture = std::string(part.substr(kArchitecture.size()));
     }
   }
   const int capability = ComputeCapability(facts);
-  if (cuda && capability > 0) return capability;
+  if (capability > 0) return capability;
   return absl::FailedPreconditionError(
       absl::StrCat("the table is for ", table.silicon_key,
                    "; only tables of NVIDIA GPUs can be exported"));

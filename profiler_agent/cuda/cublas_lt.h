@@ -17,8 +17,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_handle.h"
+#include "profiler_agent/cuda/cuda_memory.h"
 #include "wavetune/problem.h"
 
 namespace wavetune {

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "profiler_agent/cuda/cuda_driver.h"
-#include "profiler_agent/triton/triton_kernel.h"
+#include "profiler_agent/cuda/triton/triton_kernel.h"
 
 namespace wavetune {
 

@@ -20,7 +20,7 @@
 #include "profiler_agent/cuda/nvml.h"
 #include "profiler_agent/cuda/nvrtc.h"
 #include "profiler_agent/cuda/other_processes.h"
-#include "profiler_agent/triton/triton_installation.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
 
 namespace wavetune {
 namespace {

@@ -7,8 +7,8 @@
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/cuda/launch_shape.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
 #include "profiler_agent/measure/kernel_checks.h"
-#include "profiler_agent/triton/triton_installation.h"
 
 namespace wavetune {
 

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/triton/triton_kernel.h"
 #include "profiler_agent/measure/program_cache.h"
-#include "profiler_agent/triton/triton_kernel.h"
 
 namespace wavetune {
 

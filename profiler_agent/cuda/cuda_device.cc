@@ -15,7 +15,6 @@
 #include "profiler_agent/cuda/cuda_architecture.h"
 #include "profiler_agent/cuda/cuda_arguments.h"
 #include "profiler_agent/cuda/cuda_status.h"
-#include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/measure/output_comparison.h"
 
@@ -45,19 +44,19 @@ absl::Status LaunchOn(const CudaSession& session, const CudaBuffers& buffers,
   return Launch(session, function, shape, blocks, arguments);
 }
 
-using BytesByArgument = std::map<size_t, size_t>;
-
-// Returns the workspaces that are zeroed before each launch, with their sizes.
-absl::StatusOr<BytesByArgument> ZeroedByEveryLaunch(
-    const KernelSpec& spec, const Configuration& configuration,
-    const Problem& problem) {
-  BytesByArgument zeroed;
-  for (size_t i = 0; i < spec.arguments.size(); ++i) {
-    const Argument& argument = spec.arguments[i];
-    if (!IsZeroedBy(argument, Zeroed::kEveryLaunch)) continue;
-    ASSIGN_OR_RETURN(zeroed[i], BufferBytes(argument, problem, configuration));
-  }
-  return zeroed;
+// Returns `launch` on a check's buffers, and waits for it.
+CheckedLaunch OnCheckBuffers(const CudaSession& session,
+                             LaunchOnBuffers launch) {
+  return [&session, launch = std::move(launch)](const CheckBuffers& buffers) {
+    CudaBuffers addresses;
+    for (const auto& [argument, buffer] : buffers) {
+      addresses[argument] =
+          static_cast<const SessionCheckBuffer<CudaSession>*>(buffer)
+              ->argument();
+    }
+    RETURN_IF_ERROR(launch(addresses));
+    return Finish(session);
+  };
 }
 
 // Returns what Triton's blocks write between themselves; empty: they do not.
@@ -137,6 +136,7 @@ CudaDevice::CudaDevice(CudaDeviceEntry entry, CudaContext context,
       compiler_(compiler),
       program_(compiler_, entry_.facts, cache_dir),
       throttle_(entry_.nvml, SystemClock()),
+      buffers_(session_, entry_.facts),
       check_memory_(session_),
       checker_({.candidate_memories = {&check_memory_},
                 .reference_memory = &check_memory_,
@@ -150,7 +150,7 @@ absl::Status CudaDevice::Load(LoadedKernel kernel) {
   reference_.reset();
   checker_.Forget();
   vendor_baselines_checked_ = false;
-  rotating_buffers_.clear();
+  buffers_.Clear();
   return absl::OkStatus();
 }
 
@@ -234,17 +234,17 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureCandidate(
                    Admit(*kernel, configuration, problem));
   checker_.Forget();  // Makes room: batches check, or measure.
   checker_.reference_watch().CandidateRuns();
-  RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
+  const KernelSpec& spec = program_.spec();
+  RETURN_IF_ERROR(buffers_.Reserve(spec, configuration, problem));
   ASSIGN_OR_RETURN(const LaunchOnBuffers launch,
                    LauncherOf(*kernel, admitted, configuration, problem));
-  ASSIGN_OR_RETURN(
-      const BytesByArgument zeroed,
-      ZeroedByEveryLaunch(program_.spec(), configuration, problem));
   // A part of the launch's time. Checks put workspaces back themselves.
   return Time(
       [&](const CudaBuffers& buffers) {
-        for (const auto& [index, bytes] : zeroed) {
-          RETURN_IF_ERROR(EnqueueZeroing(session_, buffers.at(index), bytes));
+        for (const auto& [index, address] : buffers) {
+          if (!IsZeroedBy(spec.arguments[index], Zeroed::kEveryLaunch))
+            continue;
+          RETURN_IF_ERROR(WriteZeros(session_, address, buffers_.bytes(index)));
         }
         return launch(buffers);
       },
@@ -263,7 +263,7 @@ absl::StatusOr<LaunchTimes> CudaDevice::MeasureLibrary(
   // A library has no parameters; the sizes of buffers may name them all the
   // same.
   const KernelSpec& spec = program_.spec();
-  RETURN_IF_ERROR(ReserveBuffers(spec.default_configuration, problem));
+  RETURN_IF_ERROR(buffers_.Reserve(spec, spec.default_configuration, problem));
   ASSIGN_OR_RETURN(CublasLtProduct product,
                    cublas_lt_->Prepare(spec, baseline, problem));
   return Time(
@@ -299,7 +299,10 @@ absl::Status CudaDevice::CheckLibrary(const VendorBaseline& baseline) {
 
 absl::StatusOr<LaunchTimes> CudaDevice::Time(const LaunchOnBuffers& launch,
                                              int warmup, int launches) {
-  const auto next = [&] { return launch(NextSlices()); };
+  const auto next = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const CudaBuffers buffers, buffers_.Next());
+    return launch(buffers);
+  };
   LaunchTimes times;
   // To its end: a kernel that is loaded late, at its first launch, would
   // otherwise wait for a stream that waits for us.
@@ -360,7 +363,7 @@ absl::StatusOr<const CudaKernel*> CudaDevice::CompileForm(
     const Configuration& configuration, const TritonForm& form) {
   std::pair<Configuration, TritonForm> key(configuration, form);
   if (auto it = compiled_.find(key); it != compiled_.end()) return &it->second;
-  ASSIGN_OR_RETURN(CudaKernel kernel, LoadCompiled([&] {
+  ASSIGN_OR_RETURN(CudaKernel kernel, LoadOrRecompile(session_, compiler_, [&] {
                      return program_.Compile(configuration, form);
                    }));
   RETURN_IF_ERROR(CheckArguments(kernel,
@@ -372,8 +375,8 @@ absl::StatusOr<const CudaKernel*> CudaDevice::CompileForm(
 absl::StatusOr<const CudaKernel*> CudaDevice::CompileReference() {
   if (reference_.has_value()) return &*reference_;
   const ReferenceWatch::Scope compiling(checker_.reference_watch());
-  absl::StatusOr<CudaKernel> kernel =
-      LoadCompiled([this] { return program_.CompileReference(); });
+  absl::StatusOr<CudaKernel> kernel = LoadOrRecompile(
+      session_, compiler_, [this] { return program_.CompileReference(); });
   if (!kernel.ok()) {
     return absl::IsUnimplemented(kernel.status())
                ? kernel.status()
@@ -394,11 +397,6 @@ absl::Status CudaDevice::CheckArguments(const CudaKernel& kernel,
   if (!sizes.has_value()) return absl::OkStatus();
   return CheckParameterSizes(program_.spec(), tensor_maps, entry, *sizes,
                              kernel.triton);
-}
-
-absl::StatusOr<CudaKernel> CudaDevice::LoadCompiled(
-    const std::function<absl::StatusOr<Cubin>()>& compile) {
-  return LoadOrRecompile(session_, compiler_, compile);
 }
 
 absl::StatusOr<CudaDevice::Admitted> CudaDevice::Admit(
@@ -472,40 +470,6 @@ absl::Status CudaDevice::CheckAgainstReference(
                                   }),
       .on_cancelling = on_cancelling};
   return alone ? checker_.RunReference(task) : checker_.Check(task);
-}
-
-absl::Status CudaDevice::ReserveBuffers(const Configuration& configuration,
-                                        const Problem& problem) {
-  const KernelSpec& spec = program_.spec();
-  for (size_t i = 0; i < spec.arguments.size(); ++i) {
-    const Argument& argument = spec.arguments[i];
-    if (argument.role == ArgumentRole::kScalar) continue;
-    ASSIGN_OR_RETURN(const size_t bytes,
-                     BufferBytes(argument, problem, configuration));
-    CudaRotatingBuffers& rotating =
-        rotating_buffers_.try_emplace(i, session_, facts(), argument, i + 1)
-            .first->second;
-    const auto below = BelowOf(argument, problem, configuration);
-    if (absl::Status status = rotating.Reserve(bytes, below); !status.ok()) {
-      rotating_buffers_.clear();  // The next problem may fit.
-      return status;
-    }
-    if (FollowsElements(spec, argument)) {
-      RETURN_IF_ERROR(rotating.Write(
-          InputValues(spec, argument, problem, configuration,
-                      bytes / ElementBytes(argument.type), i + 1)));
-    }
-    buffer_bytes_[i] = bytes;
-  }
-  return absl::OkStatus();
-}
-
-CudaBuffers CudaDevice::NextSlices() {
-  CudaBuffers buffers;
-  for (auto& [index, rotating] : rotating_buffers_) {
-    buffers[index] = rotating.NextSlice(buffer_bytes_.at(index));
-  }
-  return buffers;
 }
 
 absl::Status CudaDevice::Explained(const absl::Status& status) const {

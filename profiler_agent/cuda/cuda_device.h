@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "profiler_agent/cuda/cublas_lt.h"
-#include "profiler_agent/cuda/cuda_check.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/cuda_handle.h"
@@ -23,14 +22,18 @@
 #include "profiler_agent/cuda/cuda_launch.h"
 #include "profiler_agent/cuda/cuda_memory.h"
 #include "profiler_agent/cuda/cuda_program.h"
-#include "profiler_agent/cuda/cuda_rotating_buffers.h"
 #include "profiler_agent/cuda/cuda_timer.h"
 #include "profiler_agent/cuda/launch_shape.h"
 #include "profiler_agent/cuda/throttle_watch.h"
 #include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/measured_buffers.h"
 #include "profiler_agent/measure/result_check.h"
+#include "profiler_agent/measure/usual_check_memory.h"
 
 namespace wavetune {
+
+// Enqueues the work on buffers.
+using LaunchOnBuffers = std::function<absl::Status(const CudaBuffers&)>;
 
 class CudaDevice : public Device {
  public:
@@ -100,8 +103,6 @@ class CudaDevice : public Device {
   // Whether the function takes what the manifest passes, where the driver says.
   absl::Status CheckArguments(const CudaKernel& kernel, size_t tensor_maps,
                               const std::string& entry) const;
-  absl::StatusOr<CudaKernel> LoadCompiled(
-      const std::function<absl::StatusOr<Cubin>()>& compile);
   absl::StatusOr<Admitted> Admit(const CudaKernel& kernel,
                                  const Configuration& configuration,
                                  const Problem& problem);
@@ -112,10 +113,6 @@ class CudaDevice : public Device {
                                              const Problem& problem) const;
   absl::Status Check(const Configuration& configuration,
                      const Problem& problem);
-  absl::Status ReserveBuffers(const Configuration& configuration,
-                              const Problem& problem);
-  // The buffers that the next launch uses.
-  CudaBuffers NextSlices();
   // Compares what `launch` computes with the reference, within the tolerance of
   // `spec`. Without a launch the reference alone runs.
   absl::Status CheckAgainstReference(const KernelSpec& spec,
@@ -141,9 +138,8 @@ class CudaDevice : public Device {
   std::optional<CudaKernel> reference_;
   std::optional<CublasLt> cublas_lt_;      // From its first use on.
   bool vendor_baselines_checked_ = false;  // Those of this kernel.
-  std::map<size_t, CudaRotatingBuffers> rotating_buffers_;  // By argument.
-  std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
-  CudaCheckMemory check_memory_;
+  MeasuredBuffers<CudaSession> buffers_;
+  UsualCheckMemory<CudaSession> check_memory_;
   ResultChecker checker_;
 };
 

@@ -11,11 +11,18 @@
 
 namespace wavetune {
 
+class CudaMemory;
 class CudaMemoryBudget;
 
 // The device's primary context is current in the one thread that uses this. It
 // and the stream outlive whatever holds a copy.
 struct CudaSession {
+  using Memory = CudaMemory;
+  using Slice = CUdeviceptr;
+  // Outputs are poisoned before every launch of a check, which over the bus
+  // would take longer than the launch.
+  static constexpr bool kRestoresOnDevice = true;
+
   const CudaDriver* driver = nullptr;
   CUdevice device = 0;
   // The one stream that all work goes through, copies included: in order, and

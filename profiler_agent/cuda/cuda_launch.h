@@ -16,7 +16,7 @@
 #include "profiler_agent/cuda/cuda_handle.h"
 #include "profiler_agent/cuda/cuda_tensor_map.h"
 #include "profiler_agent/cuda/launch_shape.h"
-#include "profiler_agent/triton/triton_kernel.h"
+#include "profiler_agent/cuda/triton/triton_kernel.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 

@@ -86,13 +86,6 @@ absl::StatusOr<CudaMemory> AllocateMemory(const CudaSession& session,
                     bytes, session.memory);
 }
 
-absl::StatusOr<CudaMemory> AllocateWith(const CudaSession& session,
-                                        absl::string_view content) {
-  ASSIGN_OR_RETURN(CudaMemory memory, AllocateMemory(session, content.size()));
-  RETURN_IF_ERROR(CopyToDevice(session, memory.get(), content));
-  return memory;
-}
-
 absl::StatusOr<CudaMappedMemory> AllocateMapped(const CudaSession& session,
                                                 size_t bytes) {
   void* memory = nullptr;
@@ -128,8 +121,21 @@ absl::StatusOr<std::string> CopyToHost(const CudaSession& session,
   return content;
 }
 
-absl::Status EnqueueZeroing(const CudaSession& session, CUdeviceptr memory,
-                            size_t bytes) {
+absl::Status CopyOnDevice(const CudaSession& session, CUdeviceptr from,
+                          CUdeviceptr to, size_t offset, size_t bytes) {
+  return CudaRunStatus(session.driver->cuMemcpyDtoDAsync(to + offset, from,
+                                                         bytes, session.stream),
+                       "filling a buffer");
+}
+
+absl::StatusOr<CUdeviceptr> SliceOf(const CudaSession& /*session*/,
+                                    CUdeviceptr memory, size_t offset,
+                                    size_t /*bytes*/) {
+  return memory + offset;
+}
+
+absl::Status WriteZeros(const CudaSession& session, CUdeviceptr memory,
+                        size_t bytes) {
   return CudaRunStatus(
       session.driver->cuMemsetD8Async(memory, 0, bytes, session.stream),
       "zeroing a workspace");

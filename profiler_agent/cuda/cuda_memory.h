@@ -1,10 +1,12 @@
-// Device memory: allocated within a cap, copied on the session's stream.
+// Device memory: allocated within a cap, copied on the session's stream
+// (DriverMemory of measure/measured_buffers.h).
 #ifndef WAVETUNE_PROFILER_AGENT_CUDA_CUDA_MEMORY_H_
 #define WAVETUNE_PROFILER_AGENT_CUDA_CUDA_MEMORY_H_
 
 #include <cuda.h>
 
 #include <cstddef>
+#include <map>
 #include <string>
 
 #include "absl/status/status.h"
@@ -57,6 +59,9 @@ class CudaMemory {
   CudaMemoryBudget* budget_ = nullptr;
 };
 
+// Addresses by argument.
+using CudaBuffers = std::map<size_t, CUdeviceptr>;
+
 // Returns what the session may allocate now. Errors: as CudaRunStatus.
 absl::StatusOr<size_t> AllocatableNow(const CudaSession& session);
 
@@ -67,10 +72,6 @@ absl::Status TooLittleMemory(const CudaSession& session, size_t wanted_bytes);
 // Errors: RESOURCE_EXHAUSTED, also beyond AllocatableNow; as CudaStatus.
 absl::StatusOr<CudaMemory> AllocateMemory(const CudaSession& session,
                                           size_t bytes);
-
-// Allocates and fills with `content`. Errors: as AllocateMemory.
-absl::StatusOr<CudaMemory> AllocateWith(const CudaSession& session,
-                                        absl::string_view content);
 
 // Host memory that the device sees, too; kernels write it over the bus.
 struct CudaMappedMemory {
@@ -88,9 +89,16 @@ absl::Status CopyToDevice(const CudaSession& session, CUdeviceptr to,
 absl::StatusOr<std::string> CopyToHost(const CudaSession& session,
                                        CUdeviceptr from, size_t bytes);
 
-// Enqueues zeroing. Errors: as CudaRunStatus.
-absl::Status EnqueueZeroing(const CudaSession& session, CUdeviceptr memory,
-                            size_t bytes);
+// Enqueue. Errors: as CudaRunStatus.
+absl::Status CopyOnDevice(const CudaSession& session, CUdeviceptr from,
+                          CUdeviceptr to, size_t offset, size_t bytes);
+absl::Status WriteZeros(const CudaSession& session, CUdeviceptr memory,
+                        size_t bytes);
+
+// Cannot fail.
+absl::StatusOr<CUdeviceptr> SliceOf(const CudaSession& session,
+                                    CUdeviceptr memory, size_t offset,
+                                    size_t bytes);
 
 // Waits for everything that was enqueued. Errors: as CudaRunStatus, as a kernel
 // may have failed while it ran.

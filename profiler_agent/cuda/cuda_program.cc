@@ -7,11 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/device_space.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
-#include "model/kernel/triton_options.h"
 #include "profiler_agent/measure/compile_options.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/measure/output_comparison.h"
@@ -54,7 +54,7 @@ absl::Status CudaProgram::Load(LoadedKernel kernel) {
                    FindImplementation(taken->spec, facts_));
   RETURN_IF_ERROR(CheckSources(*taken, *implementation));
   std::unique_ptr<TritonCompiler> triton;
-  if (implementation->backend == kTritonBackend) {
+  if (TraitsOf(implementation->backend).language == KernelLanguage::kTriton) {
     ASSIGN_OR_RETURN(
         triton,
         TritonCompiler::Load({.python = facts_.python,

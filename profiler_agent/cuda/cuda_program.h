@@ -17,9 +17,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "profiler_agent/cuda/cuda_compiler.h"
+#include "profiler_agent/cuda/triton/triton_compiler.h"
+#include "profiler_agent/cuda/triton/triton_form.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/triton/triton_compiler.h"
-#include "profiler_agent/triton/triton_form.h"
 
 namespace wavetune {
 

@@ -20,8 +20,8 @@
 #include "profiler_agent/cuda/cuda_facts.h"
 #include "profiler_agent/cuda/fake_cuda_driver.h"
 #include "profiler_agent/cuda/nvrtc.h"
-#include "profiler_agent/triton/test_triton.h"
-#include "profiler_agent/triton/triton_installation.h"
+#include "profiler_agent/cuda/triton/test_triton.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "model/kernel/device.h"
 #include "model/kernel/launch_descriptor.h"
-#include "profiler_agent/triton/triton_kernel.h"
+#include "profiler_agent/cuda/triton/triton_kernel.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 

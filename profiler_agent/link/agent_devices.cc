@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "profiler_agent/link/device_monitor.h"
@@ -87,8 +88,11 @@ Backend::Enumeration Enumerate(const std::vector<std::string>& command) {
 // Asks each backend that is built in.
 std::vector<Asked> EnumerateAll(AgentDevicesOptions options) {
   // CUDA first, as OpenCL leaves out what it has.
+  const auto claims_nvidia =
+      [claiming = BackendsThat(&BackendAbilities::claims_nvidia)](
+          const std::string& b) { return absl::c_linear_search(claiming, b); };
   std::stable_partition(options.backends.begin(), options.backends.end(),
-                        [](const std::string& b) { return b == "cuda"; });
+                        claims_nvidia);
   std::vector<Asked> all;
   for (const std::string& backend : options.backends) {
     if (!IsBuiltIn(backend)) continue;
@@ -98,7 +102,7 @@ std::vector<Asked> EnumerateAll(AgentDevicesOptions options) {
     // NVIDIA's OpenCL lists the same GPUs again, also while CUDA waits for
     // some.
     const Backend::Enumeration& found = asked.devices.found;
-    if (backend == "cuda" &&
+    if (claims_nvidia(backend) &&
         (!found.devices.empty() || !found.failure.empty())) {
       options.backend.skip_nvidia_opencl = true;
     }

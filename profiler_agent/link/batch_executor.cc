@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"
 #include "profiler_agent/measure/candidate_failure.h"
 #include "profiler_agent/measure/measure_batch.h"
@@ -32,7 +33,8 @@ absl::StatusOr<PrepareBatch> FromProto(const v1::PrepareBatch& proto,
                      ProblemFromProto(batch.kernel.spec.dimensions, problem));
   }
   // A candidate is never measured unchecked; a recorded one cannot be checked.
-  batch.check_edges = facts.backend != "replay";
+  batch.check_edges =
+      TraitsOf(facts.backend).language != KernelLanguage::kRecording;
   return batch;
 }
 

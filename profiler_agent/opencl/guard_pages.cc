@@ -18,7 +18,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "profiler_agent/opencl/opencl_check.h"
+#include "profiler_agent/measure/usual_check_memory.h"
+#include "profiler_agent/opencl/opencl_memory.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {
@@ -179,7 +180,7 @@ class Watch {
   Watched* slot_ = nullptr;
 };
 
-class GuardPageBuffer : public OpenClCheckBuffer {
+class GuardPageBuffer : public SessionCheckBuffer<OpenClSession> {
  public:
   GuardPageBuffer(const OpenClSession& session, MappedPages mapping,
                   const Guards& guards, size_t bytes, const Argument& argument)
@@ -197,19 +198,19 @@ class GuardPageBuffer : public OpenClCheckBuffer {
     return OpenClStatus(code, "making a buffer of host memory");
   }
 
-  cl_mem argument() const override { return buffer_.get(); }
+  const OpenClBuffer& argument() const override { return buffer_; }
 
   absl::Status Write(absl::string_view whole) override {
     std::memcpy(mapping_.usable(), whole.data(), guards_.front);
     std::memcpy(content() + bytes_, whole.data() + guards_.front + bytes_,
                 guards_.behind);
-    return WriteOpenClBuffer(session_, buffer_.get(),
-                             whole.substr(guards_.front, bytes_));
+    return CopyToDevice(session_, buffer_.get(),
+                        whole.substr(guards_.front, bytes_));
   }
 
   absl::StatusOr<std::string> Read() override {
     ASSIGN_OR_RETURN(const std::string argument,
-                     ReadOpenClBuffer(session_, buffer_.get(), bytes_));
+                     CopyToHost(session_, buffer_.get(), bytes_));
     return absl::StrCat(absl::string_view(mapping_.usable(), guards_.front),
                         argument,
                         absl::string_view(content() + bytes_, guards_.behind));

@@ -67,10 +67,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenClBackend::Open(
   const OpenClDeviceList list = ListOpenClDevices(skip_nvidia_);
   for (const OpenClDeviceEntry& entry : list.entries) {
     if (entry.facts.uuid != device_uuid) continue;
-    absl::StatusOr<std::unique_ptr<OpenClDevice>> device =
-        OpenClDevice::Open(entry, cache_dir, guard_pages_);
-    if (!device.ok()) return device.status();
-    return *std::move(device);
+    return OpenClDevice::Open(entry, cache_dir, guard_pages_);
   }
   if (!list.failures.empty()) {
     return absl::UnavailableError(absl::StrJoin(list.failures, "; "));

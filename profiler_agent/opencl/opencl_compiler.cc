@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/status_macros.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
 namespace wavetune {
@@ -78,10 +79,8 @@ absl::StatusOr<CompiledKernel> OpenClCompiler::Build(const std::string& source,
         absl::StrCat(status.message(), " with options '", options,
                      "': ", BuildLog(compiled.program.get(), session_.device)));
   }
-  absl::StatusOr<OpenClKernel> kernel =
-      CreateKernel(compiled.program.get(), entry);
-  if (!kernel.ok()) return kernel.status();
-  compiled.kernel = *std::move(kernel);
+  ASSIGN_OR_RETURN(compiled.kernel,
+                   CreateKernel(compiled.program.get(), entry));
   return compiled;
 }
 

@@ -1,21 +1,22 @@
 #include "profiler_agent/opencl/opencl_device.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/log.h"
 #include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
-#include "profiler_agent/measure/buffer_values.h"
 #include "profiler_agent/measure/kernel_checks.h"
 #include "profiler_agent/measure/output_comparison.h"
+#include "profiler_agent/measure/usual_check_memory.h"
 #include "profiler_agent/opencl/guard_pages.h"
 #include "profiler_agent/opencl/opencl_arguments.h"
-#include "profiler_agent/opencl/opencl_check.h"
 #include "profiler_agent/opencl/opencl_source.h"
 #include "profiler_agent/opencl/opencl_status.h"
 
@@ -57,7 +58,8 @@ ResultCheckerOptions CheckerOptions(
     return memories.back().get();
   };
   ResultCheckerOptions options;
-  memories.push_back(std::make_unique<OpenClCheckMemory>(session));
+  memories.push_back(
+      std::make_unique<UsualCheckMemory<OpenClSession>>(session));
   options.reference_memory = memories.front().get();
   if (guard_pages) {
     options.candidate_memories = {guarded(GuardPageMemory::Side::kEnd),
@@ -69,6 +71,14 @@ ResultCheckerOptions CheckerOptions(
     }
   }
   return options;
+}
+
+// Returns the launch of a reference of `items` work items: one per index. On a
+// CPU every other group size would be another compilation (PoCL), so blocks
+// have one item there.
+OpenClLaunchShape ReferenceShape(const OpenClSession& session, int64_t items) {
+  const int64_t group = session.is_cpu ? 1 : std::gcd(items, int64_t{64});
+  return {.blocks = items / group, .block_size = group};
 }
 
 }  // namespace
@@ -92,6 +102,12 @@ absl::StatusOr<std::unique_ptr<OpenClDevice>> OpenClDevice::Open(
     return absl::UnimplementedError(absl::StrCat(
         "guard pages are for CPU devices; ", entry.facts.label, " is none"));
   }
+  if (entry.facts.last_level_cache_bytes <= 0) {
+    LogOnce(LogLevel::kWarning, entry.facts.backend,
+            absl::StrCat("device ", entry.facts.uuid,
+                         " does not tell its cache's size; a usual one is "
+                         "assumed"));
+  }
   const OpenClSession session = {.device = entry.id,
                                  .context = context.get(),
                                  .queue = queue.get(),
@@ -110,28 +126,25 @@ OpenClDevice::OpenClDevice(DeviceFacts facts, OpenClContext context,
       queue_(std::move(queue)),
       session_(session),
       compiler_(session, facts_, cache_dir),
+      buffers_(session_, facts_),
       checker_(CheckerOptions(session_, guard_pages, check_memories_)) {}
 
 OpenClDevice::~OpenClDevice() = default;
 
 absl::Status OpenClDevice::Load(LoadedKernel kernel) {
-  const absl::StatusOr<const Implementation*> implementation =
-      FindImplementation(kernel.spec, facts_);
-  if (!implementation.ok()) return implementation.status();
-  if ((*implementation)->sources.empty()) {
+  ASSIGN_OR_RETURN(const Implementation* const implementation,
+                   FindImplementation(kernel.spec, facts_));
+  if (implementation->sources.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("kernel ", kernel.spec.name,
                      " names no sources for the backend 'opencl'"));
   }
-  absl::StatusOr<std::string> source =
-      ExpandSource(kernel.files, (*implementation)->sources.front());
-  if (!source.ok()) return source.status();
-
+  ASSIGN_OR_RETURN(source_,
+                   ExpandSource(kernel.files, implementation->sources.front()));
   compiled_.clear();
   reference_.reset();
   checker_.Forget();
-  rotating_buffers_.clear();
-  source_ = *std::move(source);
+  buffers_.Clear();
   kernel_ = std::move(kernel);
   implementation_ = ImplementationFor(kernel_->spec, facts_).implementation;
   return absl::OkStatus();
@@ -142,8 +155,8 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
     const std::vector<Problem>& correctness_problems) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckConfiguration(kernel_->spec, configuration));
-  const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
-  if (!compiled.ok()) return compiled.status();
+  ASSIGN_OR_RETURN(const CompiledKernel* const compiled,
+                   Compile(configuration));
 
   ASSIGN_OR_RETURN(
       const std::vector<Problem> problems,
@@ -155,13 +168,13 @@ absl::StatusOr<Candidate> OpenClDevice::Prepare(
     }
   }
   for (const Problem& problem : problems) {
-    RETURN_IF_ERROR(Check(*compiled, configuration, problem));
+    RETURN_IF_ERROR(Check(compiled, configuration, problem));
   }
-  compiler_.Publish(**compiled);
+  compiler_.Publish(*compiled);
 
   Candidate candidate{.configuration = configuration};
   cl_ulong local_memory = 0;
-  clGetKernelWorkGroupInfo((*compiled)->kernel.get(), session_.device,
+  clGetKernelWorkGroupInfo(compiled->kernel.get(), session_.device,
                            CL_KERNEL_LOCAL_MEM_SIZE, sizeof(local_memory),
                            &local_memory, nullptr);
   candidate.shared_memory_bytes = static_cast<int64_t>(local_memory);
@@ -177,56 +190,54 @@ absl::StatusOr<LaunchTimes> OpenClDevice::Measure(
     int launches) {
   if (!kernel_.has_value()) return NoKernelLoaded();
   RETURN_IF_ERROR(CheckLaunch(kernel_->spec, configuration, problem, launches));
-  const absl::StatusOr<const CompiledKernel*> compiled = Compile(configuration);
-  if (!compiled.ok()) return compiled.status();
-  const absl::StatusOr<OpenClLaunchShape> shape =
+  ASSIGN_OR_RETURN(const CompiledKernel* const compiled,
+                   Compile(configuration));
+  ASSIGN_OR_RETURN(
+      const OpenClLaunchShape shape,
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
-              configuration, problem, facts_);
-  if (!shape.ok()) return shape.status();
+              configuration, problem, facts_));
   checker_.Forget();  // Makes room: batches check, or measure.
   checker_.reference_watch().CandidateRuns();
-  RETURN_IF_ERROR(ReserveBuffers(configuration, problem));
-  cl_kernel kernel = (*compiled)->kernel.get();
+  RETURN_IF_ERROR(buffers_.Reserve(kernel_->spec, configuration, problem));
+  cl_kernel kernel = compiled->kernel.get();
   RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
-  RETURN_IF_ERROR(SetLocalMemory(kernel, kernel_->spec, *shape));
-
+  RETURN_IF_ERROR(SetLocalMemory(kernel, kernel_->spec, shape));
   // Warm-up first and to its end: with PoCL the first launch of another grid
   // may still generate code.
-  Burst warm;
-  absl::Status status;
-  for (int i = 0; i < std::max(1, warmup) && status.ok(); ++i) {
-    status = EnqueueOne(kernel, *shape, nullptr, warm);
-  }
-  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
-  if (!status.ok()) return status;
-
-  // The whole burst is enqueued behind a gate: no launch waits for the host,
-  // and on a CPU the enqueueing thread does not compete with the kernel.
-  cl_int code = CL_SUCCESS;
-  OpenClEvent gate(clCreateUserEvent(session_.context, &code));
-  if (code != CL_SUCCESS) return OpenClStatus(code, "creating an event");
-  Burst timed;
-  for (int i = 0; i < launches && status.ok(); ++i) {
-    status = EnqueueOne(kernel, *shape, i == 0 ? gate.get() : nullptr, timed);
-  }
-  clSetUserEventStatus(gate.get(), CL_COMPLETE);  // Also after an error.
-  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
-  if (!status.ok()) return status;
-
+  ASSIGN_OR_RETURN(
+      const std::vector<double> warm,
+      TimeBurst(kernel, shape, std::max(1, warmup), /*gated=*/false));
   LaunchTimes times;
-  for (const Burst::Timed& timed_launch : warm.launches) {
-    const absl::StatusOr<double> us =
-        DeviceTimeUs(timed_launch.first, timed_launch.launch);
-    if (!us.ok()) return us.status();
-    times.warmup_us += *us;
-  }
-  for (const Burst::Timed& timed_launch : timed.launches) {
-    const absl::StatusOr<double> us =
-        DeviceTimeUs(timed_launch.first, timed_launch.launch);
-    if (!us.ok()) return us.status();
-    times.launch_us.push_back(*us);
-  }
+  times.warmup_us = std::accumulate(warm.begin(), warm.end(), 0.0);
+  ASSIGN_OR_RETURN(times.launch_us,
+                   TimeBurst(kernel, shape, launches, /*gated=*/true));
   return times;
+}
+
+absl::StatusOr<std::vector<double>> OpenClDevice::TimeBurst(
+    cl_kernel kernel, const OpenClLaunchShape& shape, int launches,
+    bool gated) {
+  OpenClEvent gate;
+  if (gated) {
+    cl_int code = CL_SUCCESS;
+    gate = OpenClEvent(clCreateUserEvent(session_.context, &code));
+    if (code != CL_SUCCESS) return OpenClStatus(code, "creating an event");
+  }
+  Burst burst;
+  absl::Status status;
+  for (int i = 0; i < launches && status.ok(); ++i) {
+    status = EnqueueOne(kernel, shape, i == 0 ? gate.get() : nullptr, burst);
+  }
+  // Also after an error.
+  if (gate) clSetUserEventStatus(gate.get(), CL_COMPLETE);
+  if (absl::Status finished = Finish(session_); status.ok()) status = finished;
+  RETURN_IF_ERROR(status);
+  std::vector<double> times_us;
+  for (const Burst::Timed& timed : burst.launches) {
+    ASSIGN_OR_RETURN(times_us.emplace_back(),
+                     DeviceTimeUs(timed.first, timed.launch));
+  }
+  return times_us;
 }
 
 absl::StatusOr<const CompiledKernel*> OpenClDevice::Compile(
@@ -234,16 +245,17 @@ absl::StatusOr<const CompiledKernel*> OpenClDevice::Compile(
   if (auto it = compiled_.find(configuration); it != compiled_.end()) {
     return &it->second;
   }
-  absl::StatusOr<CompiledKernel> compiled = compiler_.Build(
-      source_,
-      BuildOptions(kernel_->spec, &configuration, kernel_->specialisation,
-                   implementation_->compile_options),
-      implementation_->entry);
-  if (!compiled.ok()) return compiled.status();
+  ASSIGN_OR_RETURN(
+      CompiledKernel compiled,
+      compiler_.Build(
+          source_,
+          BuildOptions(kernel_->spec, &configuration, kernel_->specialisation,
+                       implementation_->compile_options),
+          implementation_->entry));
   RETURN_IF_ERROR(CheckArguments(
-      compiled->kernel.get(), implementation_->entry, kernel_->spec,
+      compiled.kernel.get(), implementation_->entry, kernel_->spec,
       LocalMemoryOf(*implementation_, configuration)));
-  return &compiled_.emplace(configuration, *std::move(compiled)).first->second;
+  return &compiled_.emplace(configuration, std::move(compiled)).first->second;
 }
 
 absl::StatusOr<const CompiledKernel*> OpenClDevice::CompileReference() {
@@ -277,12 +289,11 @@ absl::Status OpenClDevice::Check(const CompiledKernel* candidate,
                                  const Configuration& configuration,
                                  const Problem& problem) {
   const bool first_use = !reference_.has_value();
-  const absl::StatusOr<const CompiledKernel*> reference = CompileReference();
-  if (!reference.ok()) return reference.status();
-  const absl::StatusOr<OpenClLaunchShape> shape =
+  ASSIGN_OR_RETURN(const CompiledKernel* const reference, CompileReference());
+  ASSIGN_OR_RETURN(
+      const OpenClLaunchShape shape,
       ShapeOf(kernel_->spec, *implementation_, kernel_->specialisation,
-              configuration, problem, facts_);
-  if (!shape.ok()) return shape.status();
+              configuration, problem, facts_));
   const OpenClLaunchShape reference_shape =
       ReferenceShape(session_, Evaluate(kernel_->spec.correctness->work_items,
                                         problem.View(), configuration));
@@ -292,17 +303,17 @@ absl::Status OpenClDevice::Check(const CompiledKernel* candidate,
       .problem = problem,
       .candidate =
           [&](const CheckBuffers& buffers) {
-            return LaunchOn(buffers, candidate->kernel.get(), *shape,
+            return LaunchOn(buffers, candidate->kernel.get(), shape,
                             configuration, problem);
           },
       .reference =
           [&](const CheckBuffers& buffers) {
-            return LaunchOn(buffers, (*reference)->kernel.get(),
-                            reference_shape, configuration, problem);
+            return LaunchOn(buffers, reference->kernel.get(), reference_shape,
+                            configuration, problem);
           }};
   absl::Status status =
       candidate == nullptr ? checker_.RunReference(task) : checker_.Check(task);
-  if (status.ok() && first_use) compiler_.Publish(**reference);
+  if (status.ok() && first_use) compiler_.Publish(*reference);
   return status;
 }
 
@@ -313,36 +324,15 @@ absl::Status OpenClDevice::LaunchOn(const CheckBuffers& buffers,
                                     const Problem& problem) const {
   RETURN_IF_ERROR(SetScalars(kernel, kernel_->spec, configuration, problem));
   RETURN_IF_ERROR(SetLocalMemory(kernel, kernel_->spec, shape));
-  RETURN_IF_ERROR(SetCheckBuffers(kernel, buffers));
-  return LaunchAndFinish(session_, kernel, shape);
-}
-
-absl::Status OpenClDevice::ReserveBuffers(const Configuration& configuration,
-                                          const Problem& problem) {
-  const KernelSpec& spec = kernel_->spec;
-  for (size_t i = 0; i < spec.arguments.size(); ++i) {
-    const Argument& argument = spec.arguments[i];
-    if (argument.role == ArgumentRole::kScalar) continue;
-    const absl::StatusOr<size_t> bytes =
-        BufferBytes(argument, problem, configuration);
-    if (!bytes.ok()) return bytes.status();
-    OpenClRotatingBuffers& rotating =
-        rotating_buffers_.try_emplace(i, session_, facts_, argument, i + 1)
-            .first->second;
-    const auto below = BelowOf(argument, problem, configuration);
-    if (absl::Status status = rotating.Reserve(*bytes, below); !status.ok()) {
-      rotating_buffers_.clear();  // The next problem may fit.
-      return status;
-    }
-    if (FollowsElements(spec, argument)) {
-      absl::Status written = rotating.Write(
-          InputValues(spec, argument, problem, configuration,
-                      *bytes / ElementBytes(argument.type), i + 1));
-      if (!written.ok()) return written;
-    }
-    buffer_bytes_[i] = *bytes;
+  for (const auto& [argument, buffer] : buffers) {
+    const auto* own =
+        static_cast<const SessionCheckBuffer<OpenClSession>*>(buffer);
+    RETURN_IF_ERROR(SetBuffer(kernel, argument, own->argument().get()));
   }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const OpenClEvent event,
+                   EnqueueLaunch(session_, kernel, shape));
+  RETURN_IF_ERROR(Finish(session_));
+  return DeviceTimeUs(event.get(), event.get()).status();
 }
 
 absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
@@ -350,18 +340,18 @@ absl::Status OpenClDevice::EnqueueOne(cl_kernel kernel,
                                       cl_event gate, Burst& burst) {
   // The queue is in order: what waits for the gate holds the rest.
   const size_t begin = burst.events.size();
-  for (auto& [index, rotating] : rotating_buffers_) {
-    const size_t bytes = buffer_bytes_[index];
-    absl::StatusOr<OpenClBuffer> slice = rotating.NextSlice(bytes);
-    if (!slice.ok()) return slice.status();
-    RETURN_IF_ERROR(SetBuffer(kernel, index, slice->get()));
-    burst.slices.push_back(*std::move(slice));
+  ASSIGN_OR_RETURN(MeasuredBuffers<OpenClSession>::Slices slices,
+                   buffers_.Next());
+  for (auto& [index, slice] : slices) {
+    RETURN_IF_ERROR(SetBuffer(kernel, index, slice.get()));
+    burst.slices.push_back(std::move(slice));
     const Argument& argument = kernel_->spec.arguments[index];
     if (!IsZeroedBy(argument, Zeroed::kEveryLaunch)) continue;
-    ASSIGN_OR_RETURN(OpenClEvent zeroing,
-                     EnqueueZeroing(session_, burst.slices.back().get(),
-                                    ElementBytes(argument.type), bytes,
-                                    std::exchange(gate, nullptr)));
+    ASSIGN_OR_RETURN(
+        OpenClEvent zeroing,
+        EnqueueZeroing(session_, burst.slices.back().get(),
+                       ElementBytes(argument.type), buffers_.bytes(index),
+                       std::exchange(gate, nullptr)));
     burst.events.push_back(std::move(zeroing));
   }
   ASSIGN_OR_RETURN(OpenClEvent event,

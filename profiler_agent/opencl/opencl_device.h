@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "profiler_agent/measure/backend.h"
+#include "profiler_agent/measure/measured_buffers.h"
 #include "profiler_agent/measure/result_check.h"
 #include "profiler_agent/opencl/opencl_compiler.h"
 #include "profiler_agent/opencl/opencl_facts.h"
 #include "profiler_agent/opencl/opencl_handle.h"
 #include "profiler_agent/opencl/opencl_launch.h"
-#include "profiler_agent/opencl/opencl_rotating_buffers.h"
+#include "profiler_agent/opencl/opencl_memory.h"
 
 namespace wavetune {
 
@@ -64,8 +65,12 @@ class OpenClDevice : public Device {
                         const OpenClLaunchShape& shape,
                         const Configuration& configuration,
                         const Problem& problem) const;
-  absl::Status ReserveBuffers(const Configuration& configuration,
-                              const Problem& problem);
+  // Returns the device times of launches in a row, in microseconds. `gated`:
+  // none begins before all are enqueued, so that none waits for the host, and
+  // on a CPU the thread that enqueues does not compete with the kernel.
+  absl::StatusOr<std::vector<double>> TimeBurst(cl_kernel kernel,
+                                                const OpenClLaunchShape& shape,
+                                                int launches, bool gated);
   absl::Status EnqueueOne(cl_kernel kernel, const OpenClLaunchShape& shape,
                           cl_event gate, Burst& burst);
 
@@ -79,8 +84,7 @@ class OpenClDevice : public Device {
   std::string source_;                              // Expanded.
   std::map<Configuration, CompiledKernel> compiled_;
   std::optional<CompiledKernel> reference_;
-  std::map<size_t, OpenClRotatingBuffers> rotating_buffers_;  // By argument.
-  std::map<size_t, size_t> buffer_bytes_;  // By argument, of this problem.
+  MeasuredBuffers<OpenClSession> buffers_;
   std::vector<std::unique_ptr<CheckMemory>> check_memories_;
   ResultChecker checker_;  // Its buffers go before the context.
 };

@@ -44,6 +44,11 @@ using OpenClEvent = OpenClHandle<cl_event, clReleaseEvent>;
 
 // What all of a device's parts share. The context and queue outlive them.
 struct OpenClSession {
+  using Memory = OpenClBuffer;
+  using Slice = OpenClBuffer;
+  // On a CPU a copy takes as long from anywhere.
+  static constexpr bool kRestoresOnDevice = false;
+
   cl_device_id device = nullptr;
   cl_context context = nullptr;
   cl_command_queue queue = nullptr;  // In order, with profiling.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/status_macros.h"
 #include "model/kernel/argument.h"
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/mapping.h"
@@ -69,14 +70,12 @@ absl::Status SetScalars(cl_kernel kernel, const KernelSpec& spec,
   for (size_t i = 0; i < spec.arguments.size(); ++i) {
     const Argument& argument = spec.arguments[i];
     if (argument.role != ArgumentRole::kScalar) continue;
-    const absl::StatusOr<std::string> bytes =
-        ScalarBytes(argument, problem.View(), configuration);
-    if (!bytes.ok()) return bytes.status();
-    absl::Status status = OpenClStatus(
-        clSetKernelArg(kernel, static_cast<cl_uint>(i), bytes->size(),
-                       bytes->data()),
-        absl::StrCat("setting scalar argument '", argument.name, "'"));
-    if (!status.ok()) return status;
+    ASSIGN_OR_RETURN(const std::string bytes,
+                     ScalarBytes(argument, problem.View(), configuration));
+    RETURN_IF_ERROR(OpenClStatus(
+        clSetKernelArg(kernel, static_cast<cl_uint>(i), bytes.size(),
+                       bytes.data()),
+        absl::StrCat("setting scalar argument '", argument.name, "'")));
   }
   return absl::OkStatus();
 }

@@ -17,14 +17,15 @@ namespace {
 
 struct Known {
   const char* name;
-  bool drives_hardware;
+  BackendAbilities can;
   // nullptr: not compiled in.
   std::unique_ptr<Backend> (*create)(const BackendOptions& options);
 };
 
 // A new backend is one entry here.
 constexpr Known kKnown[] = {
-    {"cuda", true,
+    {"cuda",
+     {.drives_hardware = true, .compiles_alone = true, .claims_nvidia = true},
 #ifdef WAVETUNE_HAVE_CUDA
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        if (options.compile_only_architecture.empty()) {
@@ -37,12 +38,14 @@ constexpr Known kKnown[] = {
 #else
      nullptr},
 #endif
-    {"opencl", true,
+    {"opencl",
+     {.drives_hardware = true, .has_guard_pages = true},
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<OpenClBackend>(
            options.cache_dir, options.skip_nvidia_opencl, options.guard_pages);
      }},
-    {"replay", false,
+    {"replay",
+     {},
      [](const BackendOptions& options) -> std::unique_ptr<Backend> {
        return std::make_unique<ReplayBackend>(
            ReplayBackend::Options{.folders = options.replay_traces,
@@ -62,16 +65,10 @@ const Known* FindBuiltIn(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> KnownBackends() {
-  std::vector<std::string> names;
-  for (const Known& entry : kKnown) names.emplace_back(entry.name);
-  return names;
-}
-
-std::vector<std::string> DefaultBackends() {
+std::vector<std::string> BackendsThat(bool BackendAbilities::*can) {
   std::vector<std::string> names;
   for (const Known& entry : kKnown) {
-    if (entry.drives_hardware) names.emplace_back(entry.name);
+    if (entry.can.*can) names.emplace_back(entry.name);
   }
   return names;
 }

@@ -34,12 +34,17 @@ struct BackendOptions {
   std::string inject;
 };
 
-// Returns the names of all backends, built in or not.
-std::vector<std::string> KnownBackends();
+struct BackendAbilities {
+  bool is_known = true;
+  bool drives_hardware = false;
+  bool has_guard_pages = false;
+  bool compiles_alone = false;  // Without a device: for an architecture.
+  // Measures NVIDIA's GPUs better than OpenCL, which lists them, too.
+  bool claims_nvidia = false;
+};
 
-// Returns the backends that an agent looks for when it is not told: all that
-// drive hardware, built in or not ("replay" is never a default).
-std::vector<std::string> DefaultBackends();
+// Returns the names of the backends with an ability, built in or not.
+std::vector<std::string> BackendsThat(bool BackendAbilities::*can);
 
 // Returns whether `name` is one that CreateBackend knows.
 bool IsBuiltIn(const std::string& name);

@@ -1,6 +1,6 @@
 """Compiles the Triton kernels of this repository without a GPU, and says what the code is like.
 
-For tests and research: the agent compiles through profiler_agent/triton. Needs triton, whose wheel
+For tests and research: the agent compiles through profiler_agent/cuda/triton. Needs triton, whose wheel
 has ptxas, cuobjdump and nvdisasm.
 """
 

@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/test_triton.h"
+#include "profiler_agent/cuda/triton/test_triton.h"
 
 #include <array>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_form.h"
+#include "profiler_agent/cuda/triton/triton_form.h"
 
 #include "gtest/gtest.h"
 #include "model/kernel/argument.h"

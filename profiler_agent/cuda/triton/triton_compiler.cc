@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_compiler.h"
+#include "profiler_agent/cuda/triton/triton_compiler.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,8 +14,8 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/tensor_map_plan.h"
 #include "model/kernel/triton_options.h"
+#include "profiler_agent/cuda/triton/triton_process.h"
 #include "profiler_agent/measure/backend.h"
-#include "profiler_agent/triton/triton_process.h"
 
 namespace wavetune {
 namespace {

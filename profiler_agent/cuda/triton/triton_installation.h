@@ -1,8 +1,8 @@
 // TritonInstallation: the Triton that a Python interpreter has.
 //
 // Thread safety: functions; thread-safe.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_INSTALLATION_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_INSTALLATION_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_INSTALLATION_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_INSTALLATION_H_
 
 #include <string>
 
@@ -35,4 +35,4 @@ void AddTriton(const TritonInstallation& installation, DeviceFacts& facts);
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_INSTALLATION_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_INSTALLATION_H_

@@ -5,8 +5,8 @@
 // that the kernel's Python started.
 //
 // Thread safety: one thread.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_PROCESS_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_PROCESS_H_
 
 #include <chrono>
 #include <memory>
@@ -54,4 +54,4 @@ class TritonProcess {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_PROCESS_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_PROCESS_H_

@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_installation.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "profiler_agent/triton/test_triton.h"
+#include "profiler_agent/cuda/triton/test_triton.h"
 
 namespace wavetune {
 namespace {

@@ -1,7 +1,7 @@
 // The Python that the agent runs, embedded by the build
 // (cmake/WavetuneEmbed.cmake) from triton_server.py and triton_probe.py.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_SCRIPTS_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_SCRIPTS_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_SCRIPTS_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_SCRIPTS_H_
 
 #include "absl/strings/string_view.h"
 
@@ -12,4 +12,4 @@ extern const absl::string_view kProbe;
 
 }  // namespace wavetune::triton_scripts
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_SCRIPTS_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_SCRIPTS_H_

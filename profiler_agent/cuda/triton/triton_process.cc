@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_process.h"
+#include "profiler_agent/cuda/triton/triton_process.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
+#include "profiler_agent/cuda/triton/triton_scripts.h"
 #include "profiler_agent/measure/environment_error.h"
-#include "profiler_agent/triton/triton_scripts.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/starved_time.h"
 

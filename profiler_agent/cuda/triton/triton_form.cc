@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_form.h"
+#include "profiler_agent/cuda/triton/triton_form.h"
 
 #include <cstddef>
 #include <cstdint>

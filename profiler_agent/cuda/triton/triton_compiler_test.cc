@@ -1,6 +1,6 @@
 // Triton kernels compiled by the Python process, good and bad ones. Skipped
 // where there is no Triton; needs no GPU.
-#include "profiler_agent/triton/triton_compiler.h"
+#include "profiler_agent/cuda/triton/triton_compiler.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,10 +20,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/kernel/kernel_spec.h"
+#include "profiler_agent/cuda/triton/test_triton.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
+#include "profiler_agent/cuda/triton/triton_scripts.h"
 #include "profiler_agent/measure/environment_error.h"
-#include "profiler_agent/triton/test_triton.h"
-#include "profiler_agent/triton/triton_installation.h"
-#include "profiler_agent/triton/triton_scripts.h"
 
 namespace wavetune {
 namespace {

@@ -10,8 +10,8 @@
 //
 // Source: Triton 3.6, runtime/jit.py and native_specialize_impl.
 // Thread safety: pure functions.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_FORM_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_FORM_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_FORM_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_FORM_H_
 
 #include <string>
 #include <vector>
@@ -55,4 +55,4 @@ std::string TritonTypeName(const KernelSpec& spec, const TensorMap& map,
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_FORM_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_FORM_H_

@@ -1,8 +1,8 @@
 // TritonKernel: machine code that Triton made, and how it is launched.
 //
 // Thread safety: plain values.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_KERNEL_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_KERNEL_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_KERNEL_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_KERNEL_H_
 
 #include <array>
 #include <cstdint>
@@ -54,4 +54,4 @@ struct TritonKernel {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_KERNEL_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_KERNEL_H_

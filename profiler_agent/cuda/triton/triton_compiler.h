@@ -8,8 +8,8 @@
 // its candidate, and is started anew for the next.
 //
 // Thread safety: thread-safe; compiles one at a time.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_COMPILER_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_COMPILER_H_
 
 #include <chrono>
 #include <memory>
@@ -21,9 +21,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "profiler_agent/cuda/triton/triton_form.h"
+#include "profiler_agent/cuda/triton/triton_kernel.h"
 #include "profiler_agent/measure/program_cache.h"
-#include "profiler_agent/triton/triton_form.h"
-#include "profiler_agent/triton/triton_kernel.h"
 #include "wavetune/configuration.h"
 #include "wavetune/problem.h"
 
@@ -98,4 +98,4 @@ class TritonCompiler {
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TRITON_COMPILER_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TRITON_COMPILER_H_

@@ -1,4 +1,4 @@
-#include "profiler_agent/triton/triton_installation.h"
+#include "profiler_agent/cuda/triton/triton_installation.h"
 
 #include <chrono>
 #include <memory>
@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "nlohmann/json.hpp"
-#include "profiler_agent/triton/triton_process.h"
-#include "profiler_agent/triton/triton_scripts.h"
+#include "profiler_agent/cuda/triton/triton_process.h"
+#include "profiler_agent/cuda/triton/triton_scripts.h"
 #include "profiler_agent/worker/frame.h"
 #include "profiler_agent/worker/piped_process.h"
 

@@ -1,6 +1,6 @@
 // The Triton that tests compile with, and kernels for it. For tests.
-#ifndef WAVETUNE_PROFILER_AGENT_TRITON_TEST_TRITON_H_
-#define WAVETUNE_PROFILER_AGENT_TRITON_TEST_TRITON_H_
+#ifndef WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TEST_TRITON_H_
+#define WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TEST_TRITON_H_
 
 #include <map>
 #include <string>
@@ -27,4 +27,4 @@ LoadedKernel TritonGelu(const std::map<std::string, std::string>& files = {});
 
 }  // namespace wavetune
 
-#endif  // WAVETUNE_PROFILER_AGENT_TRITON_TEST_TRITON_H_
+#endif  // WAVETUNE_PROFILER_AGENT_CUDA_TRITON_TEST_TRITON_H_

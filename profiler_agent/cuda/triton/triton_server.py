@@ -3,7 +3,7 @@
 Embedded in wavetune-agent, which runs it as `PYTHON -c THIS SCRATCH`: no file of ours needs to be
 found, and nothing but Triton needs to be installed. Frames on standard input and output are a
 4-byte little-endian length and that many bytes of JSON (profiler_agent/worker/frame.h);
-profiler_agent/triton/triton_process.h is the other end. Requests are
+profiler_agent/cuda/triton/triton_process.h is the other end. Requests are
 
     {"load": {"sources": {NAME: BASE64}, "first": NAME, "entry": NAME, "arguments": [NAME],
               "maps": COUNT, "parameters": [NAME], "options": [NAME], "defines": {NAME: TEXT}}}
