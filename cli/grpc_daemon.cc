@@ -185,9 +185,14 @@ absl::Status SayIfOlder(absl::Status status, absl::string_view lacks = "") {
       "the daemon is older than this command", lacks, ": upgrade wavetuned"));
 }
 
-// Calls a method of one answer.
-template <typename Response, typename Stub, typename Method, typename Request>
-absl::StatusOr<Response> CallOn(const Socket& socket, Stub& stub, Method method,
+// A method of one answer.
+template <typename Stub, typename Request, typename Response>
+using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&,
+                                      Response*);
+
+template <typename Stub, typename Request, typename Response>
+absl::StatusOr<Response> CallOn(const Socket& socket, Stub& stub,
+                                Method<Stub, Request, Response> method,
                                 const Request& request) {
   grpc::ClientContext context;
   socket.SetDeadline(&context);
@@ -197,13 +202,13 @@ absl::StatusOr<Response> CallOn(const Socket& socket, Stub& stub, Method method,
   return response;
 }
 
-// The same of a method that older daemons lack.
-template <typename Response, typename Stub, typename Method, typename Request>
+// The same of one that older daemons lack.
+template <typename Stub, typename Request, typename Response>
 absl::StatusOr<Response> CallNewer(const Socket& socket, Stub& stub,
-                                   Method method, const Request& request,
+                                   Method<Stub, Request, Response> method,
+                                   const Request& request,
                                    absl::string_view lacks = "") {
-  absl::StatusOr<Response> response =
-      CallOn<Response>(socket, stub, method, request);
+  absl::StatusOr<Response> response = CallOn(socket, stub, method, request);
   if (!response.ok()) return SayIfOlder(response.status(), lacks);
   return response;
 }
@@ -217,48 +222,44 @@ class GrpcReader : public StatusReader, public TableReader {
         usage_(v1::UsageService::NewStub(socket_.channel())) {}
 
   absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
-    return Call<v1::GetStatusResponse>(
-        *status_, &v1::StatusService::Stub::GetStatus, v1::GetStatusRequest());
+    return CallOn(socket_, *status_, &v1::StatusService::Stub::GetStatus,
+                  v1::GetStatusRequest());
   }
   absl::StatusOr<v1::ListFleetNodesResponse> ListFleetNodes() override {
-    return CallNewer<v1::ListFleetNodesResponse>(
-        socket_, *status_, &v1::StatusService::Stub::ListFleetNodes,
-        v1::ListFleetNodesRequest());
+    return CallNewer(socket_, *status_,
+                     &v1::StatusService::Stub::ListFleetNodes,
+                     v1::ListFleetNodesRequest());
   }
   absl::StatusOr<v1::GetFleetResponse> GetFleet() override {
-    return CallNewer<v1::GetFleetResponse>(socket_, *status_,
-                                           &v1::StatusService::Stub::GetFleet,
-                                           v1::GetFleetRequest());
+    return CallNewer(socket_, *status_, &v1::StatusService::Stub::GetFleet,
+                     v1::GetFleetRequest());
   }
   absl::StatusOr<v1::ListDevicesResponse> ListDevices() override {
-    return Call<v1::ListDevicesResponse>(*status_,
-                                         &v1::StatusService::Stub::ListDevices,
-                                         v1::ListDevicesRequest());
+    return CallOn(socket_, *status_, &v1::StatusService::Stub::ListDevices,
+                  v1::ListDevicesRequest());
   }
   absl::StatusOr<v1::ListKernelsResponse> ListKernels() override {
-    return Call<v1::ListKernelsResponse>(*status_,
-                                         &v1::StatusService::Stub::ListKernels,
-                                         v1::ListKernelsRequest());
+    return CallOn(socket_, *status_, &v1::StatusService::Stub::ListKernels,
+                  v1::ListKernelsRequest());
   }
   absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) override {
     v1::ListJobsRequest request;
     request.set_limit(limit);
-    return Call<v1::ListJobsResponse>(
-        *status_, &v1::StatusService::Stub::ListJobs, request);
+    return CallOn(socket_, *status_, &v1::StatusService::Stub::ListJobs,
+                  request);
   }
   absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) override {
     v1::GetJobRequest request;
     request.set_id(id);
-    ASSIGN_OR_RETURN(v1::GetJobResponse response,
-                     Call<v1::GetJobResponse>(
-                         *status_, &v1::StatusService::Stub::GetJob, request));
+    ASSIGN_OR_RETURN(
+        v1::GetJobResponse response,
+        CallOn(socket_, *status_, &v1::StatusService::Stub::GetJob, request));
     return response.job();
   }
   absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t problems) override {
     v1::GetUsageRequest request;
     request.set_problems(problems);
-    return Call<v1::GetUsageResponse>(
-        *usage_, &v1::UsageService::Stub::GetUsage, request);
+    return CallOn(socket_, *usage_, &v1::UsageService::Stub::GetUsage, request);
   }
   absl::Status ListSamples(
       const v1::ListSamplesRequest& request,
@@ -272,8 +273,8 @@ class GrpcReader : public StatusReader, public TableReader {
   }
   absl::StatusOr<v1::ListEventsResponse> ListEvents(
       const v1::ListEventsRequest& request) override {
-    return CallNewer<v1::ListEventsResponse>(
-        socket_, *status_, &v1::StatusService::Stub::ListEvents, request);
+    return CallNewer(socket_, *status_, &v1::StatusService::Stub::ListEvents,
+                     request);
   }
   absl::Status WatchEvents(
       const v1::WatchEventsRequest& request,
@@ -285,33 +286,26 @@ class GrpcReader : public StatusReader, public TableReader {
   }
   absl::StatusOr<v1::ListTablesResponse> ListTables(
       const v1::ListTablesRequest& request) override {
-    return Call<v1::ListTablesResponse>(
-        *tables_, &v1::TableService::Stub::ListTables, request);
+    return CallOn(socket_, *tables_, &v1::TableService::Stub::ListTables,
+                  request);
   }
   absl::StatusOr<v1::GetTableResponse> GetTable(
       const v1::GetTableRequest& request) override {
-    return Call<v1::GetTableResponse>(
-        *tables_, &v1::TableService::Stub::GetTable, request);
+    return CallOn(socket_, *tables_, &v1::TableService::Stub::GetTable,
+                  request);
   }
   absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
       const v1::ListTableHistoryRequest& request) override {
-    return CallNewer<v1::ListTableHistoryResponse>(
-        socket_, *tables_, &v1::TableService::Stub::ListTableHistory, request);
+    return CallNewer(socket_, *tables_,
+                     &v1::TableService::Stub::ListTableHistory, request);
   }
   absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
       const v1::ListRejectedTablesRequest& request) override {
-    return CallNewer<v1::ListRejectedTablesResponse>(
-        socket_, *tables_, &v1::TableService::Stub::ListRejectedTables,
-        request);
+    return CallNewer(socket_, *tables_,
+                     &v1::TableService::Stub::ListRejectedTables, request);
   }
 
  private:
-  template <typename Response, typename Stub, typename Method, typename Request>
-  absl::StatusOr<Response> Call(Stub& stub, Method method,
-                                const Request& request) {
-    return CallOn<Response>(socket_, stub, method, request);
-  }
-
   Socket socket_;
   std::unique_ptr<v1::StatusService::Stub> status_;
   std::unique_ptr<v1::TableService::Stub> tables_;
@@ -326,16 +320,15 @@ class GrpcJobControl : public JobControl {
 
   absl::StatusOr<v1::ReprofileResponse> Reprofile(
       const v1::ReprofileRequest& request) override {
-    return CallOn<v1::ReprofileResponse>(
-        socket_, *admin_, &v1::AdminService::Stub::Reprofile, request);
+    return CallOn(socket_, *admin_, &v1::AdminService::Stub::Reprofile,
+                  request);
   }
   absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
     v1::CancelJobRequest request;
     request.set_id(id);
     ASSIGN_OR_RETURN(
         const v1::CancelJobResponse response,
-        CallOn<v1::CancelJobResponse>(
-            socket_, *admin_, &v1::AdminService::Stub::CancelJob, request));
+        CallOn(socket_, *admin_, &v1::AdminService::Stub::CancelJob, request));
     return response.job();
   }
   absl::Status WatchJob(
@@ -370,34 +363,30 @@ class GrpcTableControl : public TableControl {
 
   absl::StatusOr<v1::RollBackResponse> RollBack(
       const v1::RollBackRequest& request) override {
-    return Call<v1::RollBackResponse>(&v1::AdminService::Stub::RollBack,
-                                      request);
+    return Call(&v1::AdminService::Stub::RollBack, request);
   }
   absl::StatusOr<v1::PinTableResponse> Pin(
       const v1::PinTableRequest& request) override {
-    return Call<v1::PinTableResponse>(&v1::AdminService::Stub::PinTable,
-                                      request);
+    return Call(&v1::AdminService::Stub::PinTable, request);
   }
   absl::Status Unpin(const v1::UnpinTableRequest& request) override {
-    return Call<v1::UnpinTableResponse>(&v1::AdminService::Stub::UnpinTable,
-                                        request)
-        .status();
+    return Call(&v1::AdminService::Stub::UnpinTable, request).status();
   }
   absl::StatusOr<v1::ImportTableResponse> Import(
       const v1::ImportTableRequest& request) override {
-    return Call<v1::ImportTableResponse>(&v1::AdminService::Stub::ImportTable,
-                                         request);
+    return Call(&v1::AdminService::Stub::ImportTable, request);
   }
   absl::StatusOr<v1::RetireTableResponse> Retire(
       const v1::RetireTableRequest& request) override {
-    return Call<v1::RetireTableResponse>(&v1::AdminService::Stub::RetireTable,
-                                         request);
+    return Call(&v1::AdminService::Stub::RetireTable, request);
   }
 
  private:
-  template <typename Response, typename Method, typename Request>
-  absl::StatusOr<Response> Call(Method method, const Request& request) {
-    return CallNewer<Response>(socket_, *admin_, method, request);
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(
+      Method<v1::AdminService::Stub, Request, Response> method,
+      const Request& request) {
+    return CallNewer(socket_, *admin_, method, request);
   }
 
   const Socket socket_;
@@ -412,23 +401,23 @@ class GrpcFleetControl : public FleetControl {
 
   absl::StatusOr<v1::PublishToFleetResponse> Publish(
       const v1::PublishToFleetRequest& request) override {
-    return CallNewer<v1::PublishToFleetResponse>(
-        socket_, *admin_, &v1::AdminService::Stub::PublishToFleet, request);
+    return CallNewer(socket_, *admin_, &v1::AdminService::Stub::PublishToFleet,
+                     request);
   }
   absl::StatusOr<v1::FreezeInFleetResponse> Freeze(
       const v1::FreezeInFleetRequest& request) override {
-    return CallNewer<v1::FreezeInFleetResponse>(
-        socket_, *admin_, &v1::AdminService::Stub::FreezeInFleet, request);
+    return CallNewer(socket_, *admin_, &v1::AdminService::Stub::FreezeInFleet,
+                     request);
   }
   absl::StatusOr<v1::UnfreezeInFleetResponse> Unfreeze(
       const v1::UnfreezeInFleetRequest& request) override {
-    return CallNewer<v1::UnfreezeInFleetResponse>(
-        socket_, *admin_, &v1::AdminService::Stub::UnfreezeInFleet, request);
+    return CallNewer(socket_, *admin_, &v1::AdminService::Stub::UnfreezeInFleet,
+                     request);
   }
   absl::StatusOr<v1::RollBackFleetResponse> RollBackFleet(
       const v1::RollBackFleetRequest& request) override {
-    return CallNewer<v1::RollBackFleetResponse>(
-        socket_, *admin_, &v1::AdminService::Stub::RollBackFleet, request);
+    return CallNewer(socket_, *admin_, &v1::AdminService::Stub::RollBackFleet,
+                     request);
   }
 
  private:
@@ -478,37 +467,34 @@ class GrpcWorkloadControl : public WorkloadControl {
 
   absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
       const v1::AddWorkloadRequest& request) override {
-    return Call<v1::AddWorkloadResponse>(
-        reader_.ForChanges(), *workloads_,
-        &v1::WorkloadService::Stub::AddWorkload, request);
+    return Call(reader_.ForChanges(), *workloads_,
+                &v1::WorkloadService::Stub::AddWorkload, request);
   }
   absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() override {
-    return Call<v1::ListWorkloadsResponse>(
-        reader_, *workloads_, &v1::WorkloadService::Stub::ListWorkloads,
-        v1::ListWorkloadsRequest());
+    return Call(reader_, *workloads_, &v1::WorkloadService::Stub::ListWorkloads,
+                v1::ListWorkloadsRequest());
   }
   absl::StatusOr<v1::GetWorkloadResponse> GetWorkload(
       const std::string& name) override {
     v1::GetWorkloadRequest request;
     request.set_name(name);
-    return Call<v1::GetWorkloadResponse>(
-        reader_, *workloads_, &v1::WorkloadService::Stub::GetWorkload, request);
+    return Call(reader_, *workloads_, &v1::WorkloadService::Stub::GetWorkload,
+                request);
   }
   absl::Status RemoveWorkload(const std::string& name) override {
     v1::RemoveWorkloadRequest request;
     request.set_name(name);
-    return Call<v1::RemoveWorkloadResponse>(
-               admin_, *removals_, &v1::AdminService::Stub::RemoveWorkload,
-               request)
+    return Call(admin_, *removals_, &v1::AdminService::Stub::RemoveWorkload,
+                request)
         .status();
   }
 
  private:
-  template <typename Response, typename Stub, typename Method, typename Request>
+  template <typename Stub, typename Request, typename Response>
   static absl::StatusOr<Response> Call(const Socket& socket, Stub& stub,
-                                       Method method, const Request& request) {
-    return CallNewer<Response>(socket, stub, method, request,
-                               " and knows no workloads");
+                                       Method<Stub, Request, Response> method,
+                                       const Request& request) {
+    return CallNewer(socket, stub, method, request, " and knows no workloads");
   }
 
   const Socket reader_;

@@ -31,54 +31,13 @@ namespace {
 constexpr std::chrono::milliseconds kFleetLook{200};
 
 struct ReprofileOptions {
-  std::string kernel;
+  v1::ReprofileRequest request;  // As options say; the kernel may be several.
   std::string workload;
-  std::string device;
-  std::string silicon;
-  bool single_device = false;
-  int priority = 0;
-  double budget_s = 0;
-  std::string reason;
-  bool refit_only = false;
-  bool fresh = false;
-  bool even_if_busy = false;
-  bool promote_although_wrong = false;
-  bool promote_although_slower = false;
-  bool drift = false;
-  bool dry_run = false;
-  int samples_per_candidate = 0;
-  int portfolio_size = 0;
   bool wait = false;
   bool fleet = false;
   std::vector<int> stages;
   double hold_s = 60;
 };
-
-v1::ReprofileRequest ToReprofileRequest(const ReprofileOptions& options) {
-  v1::ReprofileRequest request;
-  request.set_kernel(options.kernel);
-  request.set_device_uuid(options.device);
-  request.set_silicon_key(options.silicon);
-  request.set_single_device(options.single_device);
-  request.set_priority(options.priority);
-  request.set_budget_s(options.budget_s);
-  request.set_reason(options.reason);
-  request.set_refit_only(options.refit_only);
-  request.set_fresh(options.fresh);
-  request.set_even_if_busy(options.even_if_busy);
-  request.set_promote_although_wrong(options.promote_although_wrong);
-  request.set_promote_although_slower(options.promote_although_slower);
-  request.set_drift(options.drift);
-  if (options.fleet) {
-    v1::FleetRolloutPlan& plan = *request.mutable_fleet();
-    for (const int stage : options.stages) plan.add_stages(stage);
-    plan.set_hold_s(options.hold_s);
-  }
-  request.set_dry_run(options.dry_run);
-  request.set_samples_per_candidate(options.samples_per_candidate);
-  request.set_portfolio_size(options.portfolio_size);
-  return request;
-}
 
 void PrintOutcome(Output& out, const v1::JobInfo& job) {
   out << "job " << job.id() << " " << job.kernel() << " on "
@@ -95,19 +54,18 @@ void PrintOutcome(Output& out, const v1::JobInfo& job) {
 // Returns the kernels to profile; an empty name means all.
 absl::StatusOr<std::vector<std::string>> KernelsFor(
     DaemonConnection& daemon, const ReprofileOptions& options) {
-  if (options.workload.empty()) return std::vector<std::string>{options.kernel};
+  const std::string& kernel = options.request.kernel();
+  if (options.workload.empty()) return std::vector<std::string>{kernel};
   ASSIGN_OR_RETURN(const KnownWorkload workload,
                    FindWorkload(*daemon.workloads, options.workload));
   ASSIGN_OR_RETURN(std::vector<std::string> serving,
                    KernelsServing(*daemon.status, workload));
-  if (options.kernel.empty()) return serving;
-  if (std::find(serving.begin(), serving.end(), options.kernel) !=
-      serving.end()) {
-    return std::vector<std::string>{options.kernel};
-  }
+  if (kernel.empty()) return serving;
+  if (std::find(serving.begin(), serving.end(), kernel) != serving.end())
+    return std::vector<std::string>{kernel};
   return absl::FailedPreconditionError(absl::StrCat(
-      "kernel ", options.kernel, " computes no layer of workload ",
-      options.workload, "; these do: ", absl::StrJoin(serving, ", ")));
+      "kernel ", kernel, " computes no layer of workload ", options.workload,
+      "; these do: ", absl::StrJoin(serving, ", ")));
 }
 
 // Queues profiling of each kernel, or asks what would be done. A kernel that is
@@ -117,10 +75,15 @@ absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
                                             const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> kernels,
                    KernelsFor(daemon, options));
+  v1::ReprofileRequest request = options.request;
+  if (options.fleet) {
+    v1::FleetRolloutPlan& plan = *request.mutable_fleet();
+    plan.mutable_stages()->Assign(options.stages.begin(), options.stages.end());
+    plan.set_hold_s(options.hold_s);
+  }
   v1::ReprofileResponse all;
   std::vector<absl::Status> refused;
   for (const std::string& kernel : kernels) {
-    v1::ReprofileRequest request = ToReprofileRequest(options);
     request.set_kernel(kernel);
     const absl::StatusOr<v1::ReprofileResponse> queued =
         daemon.jobs->Reprofile(request);
@@ -241,7 +204,7 @@ absl::Status RunReprofile(CommandContext& context,
   const int64_t asked_at_us = SystemClock().NowUs();
   ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
                    Queue(context, daemon, options));
-  if (options.dry_run) return ShowPlanned(context, response);
+  if (options.request.dry_run()) return ShowPlanned(context, response);
   if (options.fleet) {
     return ShowAsked(context, *daemon.status, response, asked_at_us,
                      options.wait);
@@ -296,69 +259,80 @@ void AddReprofileCommand(CommandRegistry& registry) {
       [options](CommandContext& context) {
         return RunReprofile(context, *options);
       });
-  command->add_option("--kernel", options->kernel,
+  v1::ReprofileRequest* const request = &options->request;
+  const auto flag = [command, request](const char* name,
+                                       void (v1::ReprofileRequest::*set)(bool),
+                                       const char* help) {
+    return command->add_flag_callback(
+        name, [request, set] { (request->*set)(true); }, help);
+  };
+  const auto number = [command, request]<typename Number>(
+                          const char* name,
+                          void (v1::ReprofileRequest::*set)(Number),
+                          const char* help) {
+    return command->add_option_function<Number>(
+        name, [request, set](Number value) { (request->*set)(value); }, help);
+  };
+  command->add_option("--kernel", *request->mutable_kernel(),
                       "Kernel; default: all valid kernels");
   command->add_option("--workload", options->workload,
                       "Only kernels that serve layers of this workload");
   CLI::Option* const device =
-      command->add_option("--device", options->device,
+      command->add_option("--device", *request->mutable_device_uuid(),
                           "Device UUID: the job uses this one alone. Default: "
                           "one job for each class of attached devices, spread "
                           "over all of the class that are idle");
   command
-      ->add_option("--class", options->silicon,
+      ->add_option("--class", *request->mutable_silicon_key(),
                    "Only devices of this class: their silicon key, as "
                    "`wavetune devices --json` has it")
       ->excludes(device);
-  command->add_flag("--single-device", options->single_device,
-                    "The job keeps to one device of its class");
-  command
-      ->add_option("--priority", options->priority,
-                   "Jobs of a higher one go first, -100 to 100; none that runs "
-                   "is interrupted. Default: 0")
+  flag("--single-device", &v1::ReprofileRequest::set_single_device,
+       "The job keeps to one device of its class");
+  number("--priority", &v1::ReprofileRequest::set_priority,
+         "Jobs of a higher one go first, -100 to 100; none that runs "
+         "is interrupted. Default: 0")
       ->check(NumberIn(-100, 100));
-  command
-      ->add_option("--budget", options->budget_s,
-                   "Device time per job in seconds; default: the daemon's")
+  number("--budget", &v1::ReprofileRequest::set_budget_s,
+         "Device time per job in seconds; default: the daemon's")
       ->check(NumberIn(kBudgetRange));
-  command->add_option("--reason", options->reason, "Why; shown in jobs");
-  command
-      ->add_option("--samples-per-candidate", options->samples_per_candidate,
-                   "Largest average number of samples; default: 32")
+  command->add_option("--reason", *request->mutable_reason(),
+                      "Why; shown in jobs");
+  number("--samples-per-candidate",
+         &v1::ReprofileRequest::set_samples_per_candidate,
+         "Largest average number of samples; default: 32")
       ->check(NumberIn(1, 10000));
-  command
-      ->add_option("--portfolio", options->portfolio_size,
-                   "Largest number of candidates in the table; default: the "
-                   "kernel's (portfolio_size of its manifest)")
+  number("--portfolio", &v1::ReprofileRequest::set_portfolio_size,
+         "Largest number of candidates in the table; default: the "
+         "kernel's (portfolio_size of its manifest)")
       ->check(NumberIn(1, static_cast<int>(kMaxPortfolio)));
   CLI::Option* refit =
-      command->add_flag("--refit-only", options->refit_only,
-                        "Fit stored samples again, measure nothing");
-  command
-      ->add_flag("--fresh", options->fresh,
-                 "Compile and measure everything anew, in a new generation of "
-                 "samples; older ones are kept")
+      flag("--refit-only", &v1::ReprofileRequest::set_refit_only,
+           "Fit stored samples again, measure nothing");
+  flag("--fresh", &v1::ReprofileRequest::set_fresh,
+       "Compile and measure everything anew, in a new generation of "
+       "samples; older ones are kept")
       ->excludes(refit);
-  command->add_flag("--even-if-busy", options->even_if_busy,
-                    "Measure while others use the device, too; otherwise the "
-                    "job waits. A waiting job with the same options goes on");
-  command->add_flag("--promote-although-wrong", options->promote_although_wrong,
-                    "Promote the candidates that passed their checks, also "
-                    "where more than a quarter of all compute wrong results");
-  command->add_flag("--promote-although-slower",
-                    options->promote_although_slower,
-                    "Promote also where the kernel as it is now is slower than "
-                    "the one that the serving table was measured with");
-  command
-      ->add_flag("--drift", options->drift,
-                 "After a driver, runtime or power limit changed: a drift "
-                 "probe of at most 64 samples decides whether the table is "
-                 "carried over or profiled anew")
+  flag("--even-if-busy", &v1::ReprofileRequest::set_even_if_busy,
+       "Measure while others use the device, too; otherwise the "
+       "job waits. A waiting job with the same options goes on");
+  flag("--promote-although-wrong",
+       &v1::ReprofileRequest::set_promote_although_wrong,
+       "Promote the candidates that passed their checks, also "
+       "where more than a quarter of all compute wrong results");
+  flag("--promote-although-slower",
+       &v1::ReprofileRequest::set_promote_although_slower,
+       "Promote also where the kernel as it is now is slower than "
+       "the one that the serving table was measured with");
+  flag("--drift", &v1::ReprofileRequest::set_drift,
+       "After a driver, runtime or power limit changed: a drift probe of "
+       "at most 64 samples decides whether the table is carried "
+       "over or profiled anew")
       ->excludes(refit)
       ->excludes("--fresh");
-  command->add_flag("--dry-run", options->dry_run,
-                    "Queue nothing; say what would be done, and what it would "
-                    "cost");
+  flag("--dry-run", &v1::ReprofileRequest::set_dry_run,
+       "Queue nothing; say what would be done, and what it would "
+       "cost");
   command->add_flag("--wait", options->wait,
                     "Show progress until the end; exit code 1 where no table "
                     "came of it, as where it was refused. Ctrl-C detaches, the "

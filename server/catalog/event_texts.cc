@@ -139,7 +139,8 @@ std::string OutcomeText(const JobRecord& job) {
   const DriftAction action = job.drift->action;
   if (action == DriftAction::kUndecided) return "could not be judged";
   const bool holds = action == DriftAction::kCarryOver;
-  if (!job.verify_digest.empty()) return holds ? "holds" : "does NOT hold";
+  if (!job.options.verify_digest.empty())
+    return holds ? "holds" : "does NOT hold";
   return holds ? "is carried over" : "is profiled anew";
 }
 
@@ -273,10 +274,10 @@ EventRecord SpotCheckEvent(const JobRecord& job) {
           .kernel = job.kernel,
           .device_uuid = job.device_uuid,
           .silicon_key = job.key.silicon_key,
-          .digest = job.verify_digest,
+          .digest = job.options.verify_digest,
           .job_id = job.id,
           .by = job.by,
-          .text = absl::StrCat("table ", ShortDigest(job.verify_digest),
+          .text = absl::StrCat("table ", ShortDigest(job.options.verify_digest),
                                " of kernel \"", job.kernel,
                                "\" does not hold on device ", job.device_uuid,
                                AfterColon(job.message))};

@@ -80,7 +80,7 @@ TEST(EventTextsTest, ADriftProbeThatCouldNotJudgeSaysSo) {
   job.drift = DriftReport{.reason = "the device was throttled"};
   EXPECT_THAT(DriftProbeEvent(job).text,
               HasSubstr("it could not be judged: the"));
-  job.verify_digest = std::string(64, 'd');
+  job.options.verify_digest = std::string(64, 'd');
   EXPECT_THAT(DriftProbeEvent(job).text,
               HasSubstr("it could not be judged: the"));
 }
@@ -180,13 +180,13 @@ TEST(EventTextsTest, ASpotCheckThatDisagreesIsOfTheTableNotOfTheDevice) {
   const JobRecord job{.id = 4,
                       .kernel = "gemm",
                       .device_uuid = "GPU-1",
-                      .verify_digest = OldRecord().digest,
+                      .options = {.verify_digest = OldRecord().digest},
                       .state = JobState::kFailed,
                       .message = "it is 1.4 times the default"};
   const EventRecord event = SpotCheckEvent(job);
   EXPECT_EQ(event.kind, EventKind::kSpotCheckDisagrees);
   EXPECT_TRUE(event.warning);
-  EXPECT_EQ(event.digest, job.verify_digest);
+  EXPECT_EQ(event.digest, job.options.verify_digest);
   EXPECT_EQ(event.device_uuid, job.device_uuid);
   EXPECT_THAT(event.text,
               AllOf(HasSubstr("does not hold on device " + job.device_uuid),

@@ -256,8 +256,8 @@ void FleetMember::Compare(const TableRecord& own, const FleetHead& winner) {
           ShortDigest(winner.digest), " of node ", winner.node),
       .fingerprint = own.key.fingerprint};
   if (const auto job = options_.jobs->Get(own.job_id); job.ok()) {
-    request.samples_per_candidate = job->samples_per_candidate;
-    request.portfolio_size = job->portfolio_size;
+    request.options.samples_per_candidate = job->options.samples_per_candidate;
+    request.options.portfolio_size = job->options.portfolio_size;
   }
   const absl::Status queued = Reprofile(request);
   if (queued.ok()) return;

@@ -178,7 +178,7 @@ TEST_F(FleetMemberTest, WhereTheRegistryIsAwayThisNodeAloneCounts) {
 TEST_F(FleetMemberTest, ASpotCheckThatDisagreesIsAnEventOfTheTable) {
   JobRecord check{.kernel = spec_.name,
                   .device_uuid = device_.device().uuid,
-                  .verify_digest = "d",
+                  .options = {.verify_digest = "d"},
                   .state = JobState::kFailed,
                   .message = "slower",
                   .drift = DriftReport{.action = DriftAction::kUndecided}};

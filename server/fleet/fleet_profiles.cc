@@ -31,18 +31,20 @@ bool DoesWhatIsAsked(const JobRecord& job, const FleetProfile& profile) {
   const auto same = [](auto asked, auto does) {
     return asked == 0 || asked == does;
   };
-  return job.key == profile.key && job.drift_probe == profile.drift_probe &&
-         !job.top_up && same(profile.budget_s, job.budget_s) &&
-         same(profile.samples_per_candidate, job.samples_per_candidate) &&
-         same(profile.portfolio_size, job.portfolio_size);
+  return job.key == profile.key &&
+         job.options.drift_probe == profile.drift_probe &&
+         !job.options.top_up && same(profile.budget_s, job.options.budget_s) &&
+         same(profile.samples_per_candidate,
+              job.options.samples_per_candidate) &&
+         same(profile.portfolio_size, job.options.portfolio_size);
 }
 
 ProfileTurn ForFleet() { return {.for_fleet = true}; }
 
 // Whether what a job finds is the fleet's to have.
 bool IsForFleet(const JobRecord& job) {
-  return job.kind == JobKind::kReprofile && !job.refit_only &&
-         job.verify_digest.empty();
+  return job.kind == JobKind::kReprofile && !job.options.refit_only &&
+         job.options.verify_digest.empty();
 }
 
 }  // namespace
@@ -307,7 +309,7 @@ absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTurn(
         return absl::FailedPreconditionError(outcome);
       return AwaitTable(control, wait, seen.profile->digest, outcome);
     } else if (known) {
-      if (job.drift_probe) {
+      if (job.options.drift_probe) {
         const auto table = options_.table_of(job.key);
         known = table.ok();
         if (known && !table->empty()) {
@@ -379,15 +381,16 @@ absl::StatusOr<ProfileTurn> FleetProfiles::AwaitTable(
 absl::Status FleetProfiles::Take(const JobRecord& job, const Seen& seen) {
   if (!seen.unreadable.empty() && seen.revision != 0)
     options_.log(true, absl::StrCat("replaced: ", seen.unreadable));
-  FleetProfile profile{.key = job.key,
-                       .node = options_.node,
-                       .by = job.by,
-                       .why = job.reason,
-                       .asked_at_us = job.created_at_us,
-                       .budget_s = job.budget_s,
-                       .samples_per_candidate = job.samples_per_candidate,
-                       .portfolio_size = job.portfolio_size,
-                       .drift_probe = job.drift_probe};
+  FleetProfile profile{
+      .key = job.key,
+      .node = options_.node,
+      .by = job.by,
+      .why = job.reason,
+      .asked_at_us = job.created_at_us,
+      .budget_s = job.options.budget_s,
+      .samples_per_candidate = job.options.samples_per_candidate,
+      .portfolio_size = job.options.portfolio_size,
+      .drift_probe = job.options.drift_probe};
   const bool goes_on =
       seen.profile && !seen.profile->done && seen.profile->key == job.key;
   {
@@ -592,16 +595,16 @@ void FleetProfiles::TakeOver() {
         .kernel = profile.key.kernel,
         .silicon_key = profile.key.silicon_key,
         .environment_key = profile.key.environment_key,
-        .budget_s = profile.budget_s,
         .reason =
             absl::StrCat(begun ? "in place of node " : "asked for on node ",
                          begun ? profile.begun_by : profile.node,
                          profile.why.empty() ? "" : ": ", profile.why),
         .by = begun ? kDaemonUser : profile.by,
         .fresh = !profile.drift_probe && profile.fresh,
-        .samples_per_candidate = profile.samples_per_candidate,
-        .portfolio_size = profile.portfolio_size,
-        .drift_probe = profile.drift_probe,
+        .options = {.budget_s = profile.budget_s,
+                    .samples_per_candidate = profile.samples_per_candidate,
+                    .portfolio_size = profile.portfolio_size,
+                    .drift_probe = profile.drift_probe},
         .fingerprint = profile.key.fingerprint};
     const absl::Status queued = options_.reprofile(request);
     if (queued.ok()) continue;
@@ -651,7 +654,7 @@ absl::StatusOr<FleetProfile> FleetProfiles::Ask(FleetProfile profile) {
 absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
     const ReprofileRequest& request, const RolloutPlan& rollout) {
   if (!rollout.stages.empty()) RETURN_IF_ERROR(CheckRolloutPlan(rollout));
-  if (request.drift_probe && request.fresh) {
+  if (request.options.drift_probe && request.fresh) {
     return absl::InvalidArgumentError(
         "a drift probe compares with samples of before: without --fresh");
   }
@@ -671,10 +674,10 @@ absl::StatusOr<std::vector<FleetView::Profile>> FleetProfiles::AskFor(
                   EnvironmentKey(device)},
           .by = request.by,
           .why = request.reason,
-          .budget_s = request.budget_s,
-          .samples_per_candidate = request.samples_per_candidate,
-          .portfolio_size = request.portfolio_size,
-          .drift_probe = request.drift_probe,
+          .budget_s = request.options.budget_s,
+          .samples_per_candidate = request.options.samples_per_candidate,
+          .portfolio_size = request.options.portfolio_size,
+          .drift_probe = request.options.drift_probe,
           .fresh = request.fresh,
           .rollout = rollout};
       wanted.emplace(ProfilePlace(profile.key), std::move(profile));

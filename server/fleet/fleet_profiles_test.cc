@@ -100,7 +100,7 @@ class ProfilingNode {
     JobRecord record{.id = id, .kernel = "copy", .reason = "a new driver"};
     record.key = Key();
     record.generation = 1;
-    record.drift_probe = drift_probe;
+    record.options.drift_probe = drift_probe;
     return std::make_shared<JobControl>(record, &jobs_,
                                         [](const std::string&) {});
   }
@@ -339,13 +339,13 @@ TEST_F(FleetProfilesTest, DoesWhatSomebodyAskedFor) {
   ASSERT_TRUE(asked.ok()) << asked.status();
   EXPECT_TRUE(Eventually([&] { return one_.asked().size() == 1; }));
   const ReprofileRequest request = one_.asked()[0];
-  EXPECT_EQ(request.budget_s, 20);
+  EXPECT_EQ(request.options.budget_s, 20);
   EXPECT_EQ(request.by, "1000");
   EXPECT_FALSE(request.fresh);
   EXPECT_THAT(request.reason, HasSubstr("new kernels"));
   // Who asks while it is done is told of that one.
   auto job = one_.Job(5);
-  job->Update([](JobRecord& record) { record.budget_s = 20; });
+  job->Update([](JobRecord& record) { record.options.budget_s = 20; });
   ASSERT_TRUE(one_.Turn(job.get()).ok());
   EXPECT_EQ(two_.profiles_->Ask(wanted)->id, asked->id);
 }

@@ -20,24 +20,25 @@ void FleetSpotChecks::OnAdopted(const ProfileKey& key,
                            .silicon_key = key.silicon_key,
                            .environment_key = key.environment_key,
                            .priority = -JobRequests::kMaxPriority,
-                           .budget_s = kBudgetS,
                            .reason = "spot check of the fleet's table",
-                           .drift_probe = true,
-                           .verify_digest = digest,
-                           .against_digest = replaced,
+                           .options = {.budget_s = kBudgetS,
+                                       .drift_probe = true,
+                                       .verify_digest = digest,
+                                       .against_digest = replaced},
                            .fingerprint = key.fingerprint};
   // One that a kernel was edited for, or that has gone, needs none.
   options_.reprofile(request).IgnoreError();
 }
 
 void FleetSpotChecks::OnJob(const JobRecord& job) {
-  if (!job.finished() || job.verify_digest.empty()) return;
+  if (!job.finished() || job.options.verify_digest.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    if (job.state == JobState::kSucceeded) problems_.erase(job.verify_digest);
+    if (job.state == JobState::kSucceeded)
+      problems_.erase(job.options.verify_digest);
     if (!job.disproves()) return;
     if (problems_.size() >= kMostProblems) problems_.clear();
-    problems_[job.verify_digest] = job.message;
+    problems_[job.options.verify_digest] = job.message;
   }
   options_.disagrees(job);
 }

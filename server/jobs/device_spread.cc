@@ -57,7 +57,7 @@ class DeviceSpread {
         control_(control),
         work_(work),
         job_id_(control->record().id),
-        even_if_busy_(control->record().even_if_busy),
+        even_if_busy_(control->record().options.even_if_busy),
         parts_(std::make_move_iterator(parts.begin()),
                std::make_move_iterator(parts.end())) {}
 

@@ -40,7 +40,9 @@ class DriftFixture : public JobQueueFixture {
     Upgrade([](const Configuration&) { return 1; });
   }
 
-  JobRecord RunDriftProbe() { return Run(StartQueue(), {.drift_probe = true}); }
+  JobRecord RunDriftProbe() {
+    return Run(StartQueue(), {.options = {.drift_probe = true}});
+  }
 
   // The only table's.
   TableRecord Serving() const {

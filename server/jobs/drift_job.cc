@@ -46,7 +46,7 @@ DriftJob::DriftJob(const JobServices& services, JobControl* control)
 
 absl::Status DriftJob::Run() {
   RETURN_IF_ERROR(Bind());
-  if (!control_->record().verify_digest.empty()) return Verify();
+  if (!control_->record().options.verify_digest.empty()) return Verify();
   const TableRecord* const serving = incumbent_.record();
   if (serving != nullptr && !incumbent_.IsStaleFor(control_->record().key)) {
     return SetMessage("is current: there is no drift to look for");
@@ -64,10 +64,11 @@ absl::Status DriftJob::Run() {
 absl::Status DriftJob::Verify() {
   const JobRecord job = control_->record();
   const TableRecord* const serving = incumbent_.record();
-  if (serving == nullptr || serving->digest != job.verify_digest) {
+  if (serving == nullptr || serving->digest != job.options.verify_digest) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "table ", ShortDigest(job.verify_digest), " is not what answers for ",
-        job.kernel, " on device ", job.device_uuid, ": ",
+        "table ", ShortDigest(job.options.verify_digest),
+        " is not what answers for ", job.kernel, " on device ", job.device_uuid,
+        ": ",
         serving == nullptr
             ? "nothing serves"
             : absl::StrCat("that is table ", ShortDigest(serving->digest)),
@@ -128,7 +129,7 @@ absl::Status DriftJob::NotJudged(const DriftReport& report) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "table ", ShortDigest(report.digest),
       " could not be judged, it serves on: ", report.reason, ". Try again: ",
-      job.verify_digest.empty()
+      job.options.verify_digest.empty()
           ? absl::StrCat("wavetune reprofile --drift --kernel ", job.kernel)
           : absl::StrCat("wavetune tables verify ", job.kernel)));
 }
@@ -145,9 +146,9 @@ absl::Status DriftJob::Bind() {
   const JobRecord job = control_->record();
   device_.Bind(kernel_, job.key, job.generation);
   incumbent_ = Incumbent(kernel_->spec, services_.tables->Incumbent(job.key));
-  if (!job.against_digest.empty()) {
+  if (!job.options.against_digest.empty()) {
     // One that is gone, or of another version, is compared with nothing.
-    auto against = services_.tables->Get(job.against_digest);
+    auto against = services_.tables->Get(job.options.against_digest);
     if (against.ok()) against_ = Incumbent(kernel_->spec, *std::move(against));
   }
   // A report of an earlier run holds for what was judged then alone: this build
@@ -362,7 +363,7 @@ DriftReport DriftJob::Judge(const Plan& plan,
   // A table that came from elsewhere is compared with the default alone: there
   // are no samples of before, or those of an earlier verification.
   const bool compared =
-      job.verify_digest.empty() || plan.pairs.size() >= kFewestCompared;
+      job.options.verify_digest.empty() || plan.pairs.size() >= kFewestCompared;
   DriftReport report = compared
                            ? JudgeDriftProbe(plan.pairs, measured)
                            : DriftReport{.action = DriftAction::kCarryOver};

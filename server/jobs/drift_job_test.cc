@@ -27,7 +27,7 @@ class DriftJobTest : public DriftFixture {
     queue_ = nullptr;
     JobRecord job{.kernel = spec_.name,
                   .device_uuid = Upgraded().uuid,
-                  .drift_probe = true,
+                  .options = {.drift_probe = true},
                   .key = before.key,
                   .generation = 1,
                   .state = JobState::kRunning};
@@ -213,8 +213,8 @@ TEST_F(DriftJobTest, APinnedTableIsCarriedOverAndAnotherIsNot) {
 }
 
 TEST_F(DriftJobTest, DriftExcludesARefit) {
-  const auto jobs =
-      StartQueue().Reprofile({.refit_only = true, .drift_probe = true});
+  const auto jobs = StartQueue().Reprofile(
+      {.options = {.refit_only = true, .drift_probe = true}});
   EXPECT_TRUE(absl::IsInvalidArgument(jobs.status())) << jobs.status();
 }
 
@@ -350,7 +350,8 @@ TEST_F(DriftJobTest, ASlowerBuildIsRefusedUnlessSomebodyWantsIt) {
   EXPECT_THAT(ServingAll(), SizeIs(1));
   EXPECT_THAT(tables_.Rejected(spec_.name, SiliconKey(Upgraded())).value(),
               SizeIs(1));
-  const JobRecord wanted = Run(*queue_, {.promote_although_slower = true});
+  const JobRecord wanted =
+      Run(*queue_, {.options = {.promote_although_slower = true}});
   EXPECT_THAT(wanted.message, HasSubstr("promoted"));
   EXPECT_THAT(ServingAll(), SizeIs(2));
   queue_ = nullptr;

@@ -124,7 +124,7 @@ void DriftWatch::Queue(const ProfileKey& key, const TableRecord& serving,
   request.reason = absl::StrCat(
       "automatic: table ", ShortDigest(serving.digest),
       " is stale: ", StaleReason(serving, device, *options_.kernels));
-  request.drift_probe = true;
+  request.options.drift_probe = true;
   request.fingerprint = key.fingerprint;
   const auto jobs = options_.jobs->Reprofile(request);
   if (!jobs.ok()) {

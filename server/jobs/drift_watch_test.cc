@@ -33,7 +33,7 @@ class DriftWatchTest : public DriftFixture {
     std::vector<JobRecord> probes;
     const std::vector<JobRecord> jobs = queue.List(100).value();
     for (const JobRecord& job : jobs) {
-      if (job.drift_probe) probes.push_back(WaitForEnd(queue, job.id));
+      if (job.options.drift_probe) probes.push_back(WaitForEnd(queue, job.id));
     }
     return probes;
   }

@@ -15,7 +15,7 @@ namespace {
 
 // Nobody asked for a top-up of anything else (usage_top_ups.h).
 absl::Status CheckTopUp(const JobRecord& job, const ProfileKey& key) {
-  if (!job.top_up || key == job.key) return absl::OkStatus();
+  if (!job.options.top_up || key == job.key) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "kernel ", job.key.kernel, " (fingerprint ", job.key.fingerprint,
       ") or the device's driver changed since this top-up was queued; "
@@ -55,8 +55,9 @@ absl::StatusOr<JobBinding> BindJob(const JobServices& services,
   bound.spec = WithDeclared(bound.kernel->spec, record.workload_problems.get(),
                             device.label);
   bound.input.fingerprint = key.fingerprint;
-  bound.input.options.samples_per_candidate = record.samples_per_candidate;
-  bound.input.options.portfolio_size = record.portfolio_size;
+  bound.input.options.samples_per_candidate =
+      record.options.samples_per_candidate;
+  bound.input.options.portfolio_size = record.options.portfolio_size;
   bound.input.representative_problems =
       WithUsage(bound.spec, record.used_problems);
   return bound;

@@ -111,8 +111,9 @@ absl::Status JobDevice::CheckSameDevice(
 }
 
 MeasurementExecutor::IfBusy JobDevice::if_busy() const {
-  return control_->record().even_if_busy ? MeasurementExecutor::IfBusy::kGoOn
-                                         : MeasurementExecutor::IfBusy::kYield;
+  return control_->record().options.even_if_busy
+             ? MeasurementExecutor::IfBusy::kGoOn
+             : MeasurementExecutor::IfBusy::kYield;
 }
 
 std::string JobDevice::BusyText(const std::string& why) const {

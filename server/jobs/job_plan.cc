@@ -29,8 +29,8 @@ std::string NameOf(const Incumbent& incumbent) {
 }
 
 std::string ProfileText(const JobRecord& job, const Incumbent& incumbent) {
-  if (job.refit_only) return "refit of stored samples";
-  const std::string name = job.top_up ? "top-up" : "profile";
+  if (job.options.refit_only) return "refit of stored samples";
+  const std::string name = job.options.top_up ? "top-up" : "profile";
   if (incumbent.record() == nullptr) {
     return absl::StrCat(name, ": no table serves yet");
   }
@@ -45,7 +45,7 @@ std::string ProbeText(const JobServices& services, const JobRecord& job,
     return "profile: no table serves that a drift probe could judge";
   }
   const TableRecord& serving = *incumbent.record();
-  if (!job.verify_digest.empty()) {
+  if (!job.options.verify_digest.empty()) {
     return absl::StrCat("verification of table ", NameOf(incumbent),
                         ", at most ", DriftJob::kMostSamples, " samples");
   }
@@ -65,7 +65,7 @@ std::string ProbeText(const JobServices& services, const JobRecord& job,
 }
 
 bool DoesNothing(const JobRecord& job, const Incumbent& incumbent) {
-  return job.drift_probe && job.verify_digest.empty() &&
+  return job.options.drift_probe && job.options.verify_digest.empty() &&
          incumbent.record() != nullptr && !incumbent.IsStaleFor(job.key);
 }
 
@@ -77,9 +77,10 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
                                    const DeviceFacts& device) {
   const Incumbent incumbent(kernel.spec, services.tables->Incumbent(job.key));
   PlannedJob planned{.kernel = job.kernel, .device_uuid = job.device_uuid};
-  planned.what = job.drift_probe ? ProbeText(services, job, device, incumbent)
-                                 : ProfileText(job, incumbent);
-  if (job.refit_only || DoesNothing(job, incumbent)) {
+  planned.what = job.options.drift_probe
+                     ? ProbeText(services, job, device, incumbent)
+                     : ProfileText(job, incumbent);
+  if (job.options.refit_only || DoesNothing(job, incumbent)) {
     planned.device_s = 0;
     return planned;
   }
@@ -94,7 +95,7 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
   }
   planned.samples =
       std::max<int64_t>(0, (CountUsable(candidates) + planned.candidates) *
-                                   job.samples_per_candidate -
+                                   job.options.samples_per_candidate -
                                static_cast<int64_t>(stored.samples.size()));
   double each_us = MeanDeviceTimeUs(stored.samples);
   if (each_us < 0 && incumbent.record() != nullptr) {
@@ -105,8 +106,9 @@ absl::StatusOr<PlannedJob> PlanJob(const JobServices& services,
     each_us = MeanDeviceTimeUs(SamplesOf(set));
   }
   if (each_us >= 0) {
-    planned.device_s = std::min(
-        job.budget_s, static_cast<double>(planned.samples) * each_us * 1e-6);
+    planned.device_s =
+        std::min(job.options.budget_s,
+                 static_cast<double>(planned.samples) * each_us * 1e-6);
   }
   return planned;
 }

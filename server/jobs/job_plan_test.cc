@@ -38,17 +38,20 @@ TEST_F(JobPlanTest, APlanSaysWhatAProfileWouldCostAndQueuesNothing) {
 TEST_F(JobPlanTest, APlanOfDriftSaysWhatTheDriftProbeIsOf) {
   JobQueue& queue = StartQueue();
   Run(queue);
-  const PlannedJob current = queue.Plan({.drift_probe = true}).value().front();
+  const PlannedJob current =
+      queue.Plan({.options = {.drift_probe = true}}).value().front();
   EXPECT_THAT(current.what, HasSubstr("is current"));
   EXPECT_EQ(current.samples, 0);
   UpgradeAsFast();
-  const PlannedJob drifted = queue.Plan({.drift_probe = true}).value().front();
+  const PlannedJob drifted =
+      queue.Plan({.options = {.drift_probe = true}}).value().front();
   EXPECT_THAT(drifted.what, AllOf(HasSubstr("drift probe of table"),
                                   HasSubstr("999.1"), HasSubstr("64")));
   EXPECT_GT(drifted.device_s, 0);
   kernels_.Add(spec_, "2");
-  EXPECT_THAT(queue.Plan({.drift_probe = true}).value().front().what,
-              HasSubstr("manifest, sources or compiler"));
+  EXPECT_THAT(
+      queue.Plan({.options = {.drift_probe = true}}).value().front().what,
+      HasSubstr("manifest, sources or compiler"));
 }
 
 }  // namespace

@@ -167,9 +167,11 @@ absl::StatusOr<std::vector<PlannedJob>> JobQueue::Plan(
 absl::StatusOr<JobRecord> JobQueue::QueueReprofile(JobRecord record) {
   std::lock_guard lock(create_mutex_);
   if (const std::shared_ptr<Job> alike = FindAlike(record)) {
-    if (record.even_if_busy && !alike->control->record().even_if_busy) {
-      alike->control->Update([](JobRecord& job) { job.even_if_busy = true; },
-                             JobControl::Persist::kSynced);
+    if (record.options.even_if_busy &&
+        !alike->control->record().options.even_if_busy) {
+      alike->control->Update(
+          [](JobRecord& job) { job.options.even_if_busy = true; },
+          JobControl::Persist::kSynced);
     }
     return alike->control->record();
   }
@@ -210,19 +212,13 @@ bool JobQueue::OnSameDevices(const JobRecord& a, const JobRecord& b) {
 std::shared_ptr<JobQueue::Job> JobQueue::FindAlike(const JobRecord& wanted) {
   std::lock_guard lock(mutex_);
   for (const auto& [id, job] : jobs_) {
-    const JobRecord record = job->control->record();
+    JobRecord record = job->control->record();
+    // A job that is there can be told not to wait.
+    record.options.even_if_busy = wanted.options.even_if_busy;
     if (!record.finished() && !job->control->cancelled() &&
         record.kind == wanted.kind && record.kernel == wanted.kernel &&
-        record.refit_only == wanted.refit_only && record.key == wanted.key &&
-        OnSameDevices(record, wanted) && record.budget_s == wanted.budget_s &&
-        record.samples_per_candidate == wanted.samples_per_candidate &&
-        record.portfolio_size == wanted.portfolio_size &&
-        record.top_up == wanted.top_up &&
-        record.promote_although_wrong == wanted.promote_although_wrong &&
-        record.promote_although_slower == wanted.promote_although_slower &&
-        record.drift_probe == wanted.drift_probe &&
-        record.verify_digest == wanted.verify_digest &&
-        record.against_digest == wanted.against_digest &&
+        record.key == wanted.key && OnSameDevices(record, wanted) &&
+        record.options == wanted.options &&
         record.generation == wanted.generation &&
         job->workload_problems == wanted.workload_problems) {
       return job;
@@ -423,7 +419,7 @@ bool JobQueue::RunJob(Worker* worker, Job& job) {
   // A job for a class takes its devices as it needs them.
   DeviceLease lease;
   if (measures && !control.record().whole_class &&
-      !control.record().refit_only) {
+      !control.record().options.refit_only) {
     absl::StatusOr<DeviceLease> taken =
         AwaitLease(services_, &control, control.record().device_uuid);
     status = taken.status();
@@ -434,7 +430,7 @@ bool JobQueue::RunJob(Worker* worker, Job& job) {
   } else if (control.record().kind == JobKind::kMeasure) {
     status = MeasuringJob(services_, &control, job.measure, job.listener).Run();
     job.listener = {};
-  } else if (control.record().drift_probe) {
+  } else if (control.record().options.drift_probe) {
     status = DriftJob(services_, &control).Run();
   } else {
     status = ProfilingJob(services_, &control).Run();

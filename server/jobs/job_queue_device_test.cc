@@ -122,8 +122,10 @@ TEST_F(JobQueueDeviceTest, AQueuedJobSaysWhichJobItWaitsFor) {
   device_.SetBusy("used by others");
   JobQueue& queue = StartQueue();
   const uint64_t first = queue.Reprofile({})->front().id;
-  const uint64_t second = queue.Reprofile({.budget_s = 7})->front().id;
-  const uint64_t third = queue.Reprofile({.budget_s = 8})->front().id;
+  const uint64_t second =
+      queue.Reprofile({.options = {.budget_s = 7}})->front().id;
+  const uint64_t third =
+      queue.Reprofile({.options = {.budget_s = 8}})->front().id;
   EXPECT_EQ(queue.Get(third)->message,
             absl::StrCat("waits for job ", second, " on the same device"));
   EXPECT_EQ(queue.Get(second)->message,
@@ -145,7 +147,8 @@ TEST_F(JobQueueDeviceTest, JobsRunWhereTheirDeviceCanHaveNoThread) {
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
   const uint64_t first = queue.Reprofile({})->front().id;
-  const uint64_t second = queue.Reprofile({.budget_s = 7})->front().id;
+  const uint64_t second =
+      queue.Reprofile({.options = {.budget_s = 7}})->front().id;
   EXPECT_EQ(Wait(queue, first).state, JobState::kSucceeded);
   EXPECT_EQ(Wait(queue, second).state, JobState::kSucceeded);
   EXPECT_GT(started, 1);
@@ -243,12 +246,12 @@ TEST_F(JobQueueDeviceTest, AWaitingJobGoesOnWhenAskedToMeasureEvenIfBusy) {
   device_.SetBusy("used by others");
   JobQueue& queue = StartQueue();
   const uint64_t id = queue.Reprofile({})->front().id;
-  const auto again = queue.Reprofile({.even_if_busy = true});
+  const auto again = queue.Reprofile({.options = {.even_if_busy = true}});
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->front().id, id);
   const JobRecord job = Wait(queue, id);
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
-  EXPECT_TRUE(job.even_if_busy);
+  EXPECT_TRUE(job.options.even_if_busy);
 }
 
 TEST_F(JobQueueDeviceTest, ADaemonMayMeasureEvenIfBusyByDefault) {
@@ -265,20 +268,21 @@ TEST_F(JobQueueDeviceTest, SettingsHoldForJobsThatAreQueuedAfterTheyChanged) {
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
   const JobRecord before = queue.Reprofile({})->front();
-  EXPECT_EQ(before.budget_s, 60);
+  EXPECT_EQ(before.options.budget_s, 60);
   EXPECT_EQ(Wait(queue, before.id).state, JobState::kSucceeded);
   services.settings->default_budget_s = 7;
   services.settings->even_if_busy = true;
   const JobRecord after = queue.Reprofile({})->front();
-  EXPECT_EQ(after.budget_s, 7);
-  EXPECT_TRUE(after.even_if_busy);
+  EXPECT_EQ(after.options.budget_s, 7);
+  EXPECT_TRUE(after.options.even_if_busy);
   EXPECT_EQ(Wait(queue, after.id).state, JobState::kSucceeded);
 }
 
 TEST_F(JobQueueDeviceTest, RefittingWaitsForNobody) {
   ASSERT_EQ(Run(StartQueue()).state, JobState::kSucceeded);
   device_.SetBusy("used by others");
-  EXPECT_EQ(Run(*queue_, {.refit_only = true}).state, JobState::kSucceeded);
+  EXPECT_EQ(Run(*queue_, {.options = {.refit_only = true}}).state,
+            JobState::kSucceeded);
 }
 
 TEST_F(JobQueueDeviceTest, AThrottledProfileIsNotPromotedAndMeasuredAnewLater) {
@@ -336,19 +340,24 @@ TEST_F(JobQueueDeviceTest, TooManyUnfinishedJobsAreRefused) {
   directory_.Detach(uuid);
   JobQueue& queue = StartQueue();
   for (size_t i = 0; i < JobQueue::kMaxUnfinished; ++i) {
-    const auto jobs = queue.Reprofile(
-        {.device_uuid = uuid, .budget_s = static_cast<double>(i + 1)});
+    const auto jobs =
+        queue.Reprofile({.device_uuid = uuid,
+                         .options = {.budget_s = static_cast<double>(i + 1)}});
     ASSERT_TRUE(jobs.ok()) << jobs.status();
   }
   const absl::Status refused =
-      queue.Reprofile({.device_uuid = uuid, .budget_s = 5000}).status();
+      queue.Reprofile({.device_uuid = uuid, .options = {.budget_s = 5000}})
+          .status();
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("1024 jobs wait or run"));
   // One that is there already is still returned.
-  EXPECT_TRUE(queue.Reprofile({.device_uuid = uuid, .budget_s = 9}).ok());
+  EXPECT_TRUE(
+      queue.Reprofile({.device_uuid = uuid, .options = {.budget_s = 9}}).ok());
   ASSERT_TRUE(queue.Cancel(1000).ok());
-  EXPECT_TRUE(queue.Reprofile({.device_uuid = uuid, .budget_s = 5000}).ok());
+  EXPECT_TRUE(
+      queue.Reprofile({.device_uuid = uuid, .options = {.budget_s = 5000}})
+          .ok());
   agent_comes.set_value();
   queue.Stop();
 }

@@ -102,7 +102,8 @@ TEST_F(JobQueueDevicesTest, AJobOfAHigherPriorityGoesFirst) {
   device_.SetBusy("used by others");
   second_.SetBusy("used by others");
   const auto reprofile = [&](double budget_s, int32_t priority) {
-    return queue.Reprofile({.priority = priority, .budget_s = budget_s})
+    return queue
+        .Reprofile({.priority = priority, .options = {.budget_s = budget_s}})
         ->front()
         .id;
   };

@@ -49,16 +49,17 @@ TEST_F(JobQueueTest, ThePortfolioIsAsLargeAsTheKernelSays) {
   kernels_.Add(spec);
   JobQueue& queue = StartQueue();
   const JobRecord said = Run(queue, {});
-  EXPECT_EQ(said.portfolio_size, 2);
+  EXPECT_EQ(said.options.portfolio_size, 2);
   ASSERT_THAT(tables_.snapshot()->tables, SizeIs(1));
   EXPECT_EQ(tables_.snapshot()->tables[0].record.portfolio_size, 2);
-  EXPECT_EQ(
-      Run(queue, {.refit_only = true, .portfolio_size = 3}).portfolio_size, 3);
+  EXPECT_EQ(Run(queue, {.options = {.portfolio_size = 3, .refit_only = true}})
+                .options.portfolio_size,
+            3);
 }
 
 TEST_F(JobQueueTest, StopsMeasuringWhenTheBudgetIsSpentAndFitsWhatThereIs) {
   // All samples take some milliseconds of device time.
-  const JobRecord job = Run(StartQueue(), {.budget_s = 0.002});
+  const JobRecord job = Run(StartQueue(), {.options = {.budget_s = 0.002}});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_LT(device_.measured(), 3 * Candidates());
   EXPECT_GE(job.device_time_us, 2000);
@@ -72,13 +73,14 @@ TEST_F(JobQueueTest, ABudgetTooSmallForATableIsSaidWithWhatItNeeds) {
   };
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
-  const JobRecord job = Run(queue, {.budget_s = 0.002});
+  const JobRecord job = Run(queue, {.options = {.budget_s = 0.002}});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("the budget of 0.002 s"));
   EXPECT_THAT(job.message, HasSubstr("A first table needs about 4 s more"));
   EXPECT_THAT(job.message, HasSubstr("no candidate has enough samples"));
   // With all that was planned measured the budget is not to blame.
-  const JobRecord other = Run(queue, {.budget_s = 60, .fresh = true});
+  const JobRecord other =
+      Run(queue, {.fresh = true, .options = {.budget_s = 60}});
   EXPECT_EQ(other.message, "no candidate has enough samples");
 }
 
@@ -104,7 +106,8 @@ TEST_F(JobQueueTest, AJobThatWaitsForAnotherNodeLetsOthersOfItsDeviceGoFirst) {
   ASSERT_TRUE(queue_->Start().ok());
   const uint64_t first = queue_->Reprofile({})->front().id;
   while (waiting == 0) std::this_thread::yield();
-  const uint64_t second = queue_->Reprofile({.budget_s = 1e6})->front().id;
+  const uint64_t second =
+      queue_->Reprofile({.options = {.budget_s = 1e6}})->front().id;
   EXPECT_EQ(Wait(*queue_, second).state, JobState::kSucceeded);
   EXPECT_EQ(Wait(*queue_, first).state, JobState::kSucceeded);
   queue_ = nullptr;
@@ -148,7 +151,7 @@ TEST_F(JobQueueTest, CancelsAQueuedJobAtOnce) {
   const auto first = queue.Reprofile({.device_uuid = uuid});
   ASSERT_TRUE(first.ok()) << first.status();
   const auto second =
-      queue.Reprofile({.device_uuid = uuid, .refit_only = true});
+      queue.Reprofile({.device_uuid = uuid, .options = {.refit_only = true}});
   ASSERT_TRUE(second.ok()) << second.status();
   const auto cancelled = queue.Cancel(second->front().id);
   ASSERT_TRUE(cancelled.ok()) << cancelled.status();
@@ -401,7 +404,7 @@ TEST_F(JobQueueTest, RefittingMeasuresNothing) {
   ASSERT_EQ(first.state, JobState::kSucceeded);
   const int64_t measured = device_.measured();
   directory_.Detach(device_.device().uuid);
-  const JobRecord refit = Run(queue, {.refit_only = true});
+  const JobRecord refit = Run(queue, {.options = {.refit_only = true}});
   EXPECT_EQ(refit.state, JobState::kSucceeded) << refit.message;
   EXPECT_EQ(device_.measured(), measured);
   EXPECT_EQ(refit.samples, 0);
@@ -409,7 +412,7 @@ TEST_F(JobQueueTest, RefittingMeasuresNothing) {
 }
 
 TEST_F(JobQueueTest, RefittingNeedsSamples) {
-  const JobRecord job = Run(StartQueue(), {.refit_only = true});
+  const JobRecord job = Run(StartQueue(), {.options = {.refit_only = true}});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("without refit-only first"));
 }
@@ -458,7 +461,8 @@ TEST_F(JobQueueTest, ReturnsTheQueuedJobInsteadOfASecondOne) {
   const auto second = waiting.Reprofile({.device_uuid = uuid});
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->front().id, second->front().id);
-  const auto other = waiting.Reprofile({.device_uuid = uuid, .budget_s = 1});
+  const auto other =
+      waiting.Reprofile({.device_uuid = uuid, .options = {.budget_s = 1}});
   ASSERT_TRUE(other.ok()) << other.status();
   EXPECT_NE(other->front().id, first->front().id);
   {
@@ -474,11 +478,12 @@ TEST_F(JobQueueTest, RefusesWhatItCannotDo) {
   EXPECT_TRUE(
       absl::IsNotFound(queue.Reprofile({.device_uuid = "nope"}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
-      queue.Reprofile({.refit_only = true, .fresh = true}).status()));
+      queue.Reprofile({.fresh = true, .options = {.refit_only = true}})
+          .status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
-      queue.Reprofile({.portfolio_size = 1000}).status()));
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(queue.Reprofile({.budget_s = -1}).status()));
+      queue.Reprofile({.options = {.portfolio_size = 1000}}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      queue.Reprofile({.options = {.budget_s = -1}}).status()));
 }
 
 TEST_F(JobQueueTest, NobodyWaitsForTheDiskOfAnother) {
@@ -521,7 +526,7 @@ TEST_F(JobQueueTest, WhatIsPinnedServesOnWhateverIsProfiled) {
                         .why = "release week"})
                   .ok());
   const JobRecord second =
-      Run(queue, {.refit_only = true, .portfolio_size = 2});
+      Run(queue, {.options = {.portfolio_size = 2, .refit_only = true}});
   EXPECT_EQ(second.state, JobState::kSucceeded) << second.message;
   EXPECT_THAT(second.message, HasSubstr("not promoted"));
   EXPECT_THAT(second.message, HasSubstr("release week"));

@@ -42,26 +42,27 @@ std::string Uuids(const std::vector<DeviceFacts>& devices) {
 }
 
 absl::Status CheckRequest(const ReprofileRequest& request) {
-  if (request.refit_only && request.fresh) {
+  const JobOptions& options = request.options;
+  if (options.refit_only && request.fresh) {
     return absl::InvalidArgumentError(
         "refit-only and fresh exclude each other: a fresh generation has "
         "nothing to refit");
   }
-  if (request.drift_probe &&
-      (request.refit_only || request.fresh || request.top_up)) {
+  if (options.drift_probe &&
+      (options.refit_only || request.fresh || options.top_up)) {
     return absl::InvalidArgumentError(
         "drift goes with neither refit-only, fresh nor a top-up: its drift "
         "probe decides how much is measured");
   }
-  if (!request.verify_digest.empty() &&
-      (!request.drift_probe || request.kernel.empty() ||
-       !IsSha256Hex(request.verify_digest))) {
+  if (!options.verify_digest.empty() &&
+      (!options.drift_probe || request.kernel.empty() ||
+       !IsSha256Hex(options.verify_digest))) {
     return absl::InvalidArgumentError(
         "what is verified is a table of one kernel, by a drift probe; name it "
         "by its whole digest");
   }
   // Not finite is not within it, either.
-  if (!(request.budget_s >= 0 && request.budget_s <= kMaxBudgetS)) {
+  if (!(options.budget_s >= 0 && options.budget_s <= kMaxBudgetS)) {
     return absl::InvalidArgumentError(
         absl::StrCat("budget_s must be 0 to ", kMaxBudgetS));
   }
@@ -75,12 +76,12 @@ absl::Status CheckRequest(const ReprofileRequest& request) {
         absl::StrCat("priority must be ", -JobRequests::kMaxPriority, " to ",
                      JobRequests::kMaxPriority));
   }
-  if (request.samples_per_candidate < 0) {
+  if (options.samples_per_candidate < 0) {
     return absl::InvalidArgumentError(
         "samples_per_candidate must be 0 or more");
   }
-  if (request.portfolio_size < 0 ||
-      request.portfolio_size > kMaxPortfolioSize) {
+  if (options.portfolio_size < 0 ||
+      options.portfolio_size > kMaxPortfolioSize) {
     return absl::InvalidArgumentError(
         absl::StrCat("portfolio_size must be 0 to ", kMaxPortfolioSize));
   }
@@ -181,7 +182,7 @@ absl::StatusOr<std::vector<JobRequests::Pair>> JobRequests::Pairs(
     const ReprofileRequest& request) const {
   RETURN_IF_ERROR(CheckRequest(request));
   ASSIGN_OR_RETURN(std::vector<DeviceFacts> devices,
-                   DevicesFor(request.device_uuid, request.refit_only));
+                   DevicesFor(request.device_uuid, request.options.refit_only));
   if (!request.silicon_key.empty()) {
     RETURN_IF_ERROR(
         KeepClass(request.silicon_key, request.environment_key, devices));
@@ -226,19 +227,12 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
   record.priority = request.priority;
   record.reason = BoundedText(request.reason, kMaxReasonBytes);
   record.by = request.by;
-  record.samples_per_candidate = request.samples_per_candidate > 0
-                                     ? request.samples_per_candidate
-                                     : kDefaultSamplesPerCandidate;
-  record.portfolio_size = request.portfolio_size > 0
-                              ? request.portfolio_size
-                              : kernel->spec.portfolio_size;
-  record.refit_only = request.refit_only;
-  record.top_up = request.top_up;
-  record.promote_although_wrong = request.promote_although_wrong;
-  record.promote_although_slower = request.promote_although_slower;
-  record.drift_probe = request.drift_probe;
-  record.verify_digest = request.verify_digest;
-  record.against_digest = request.against_digest;
+  record.options = request.options;
+  JobOptions& options = record.options;
+  if (options.samples_per_candidate == 0)
+    options.samples_per_candidate = kDefaultSamplesPerCandidate;
+  if (options.portfolio_size == 0)
+    options.portfolio_size = kernel->spec.portfolio_size;
   record.used_problems =
       MostUsed(kernel->spec,
                services_.used_problems(pair.kernel, SiliconKey(pair.device)));
@@ -246,13 +240,11 @@ absl::StatusOr<JobRecord> JobRequests::Reprofile(
       SharedProblems(services_.workload_problems(kernel->spec));
   record.workload_problem_count =
       static_cast<int32_t>(record.workload_problems.get().size());
-  record.budget_s =
-      request.budget_s > 0
-          ? request.budget_s
-          : services_.settings->default_budget_s.load() *
-                BudgetFactor(kernel->spec, record.workload_problems.get());
-  record.even_if_busy =
-      request.even_if_busy || services_.settings->even_if_busy;
+  if (options.budget_s == 0)
+    options.budget_s =
+        services_.settings->default_budget_s.load() *
+        BudgetFactor(kernel->spec, record.workload_problems.get());
+  options.even_if_busy |= services_.settings->even_if_busy;
   record.key = {pair.kernel, kernel->files.fingerprint, SiliconKey(pair.device),
                 EnvironmentKey(pair.device)};
   ASSIGN_OR_RETURN(const std::vector<uint64_t> generations,
@@ -290,7 +282,7 @@ absl::StatusOr<JobRecord> JobRequests::Measure(
   record.kernel = request.kernel;
   record.device_uuid = devices.front().uuid;
   record.by = request.by;
-  record.even_if_busy =
+  record.options.even_if_busy =
       request.even_if_busy || services_.settings->even_if_busy;
   record.total = static_cast<int64_t>(request.problems.size());
   record.created_at_us = services_.clock->NowUs();

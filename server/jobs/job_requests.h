@@ -23,8 +23,7 @@
 
 namespace wavetune {
 
-// What to profile. Empty names mean all; zeros mean the defaults: the daemon's,
-// of the portfolio the kernel's (KernelSpec).
+// What to profile. Empty names mean all.
 struct ReprofileRequest {
   std::string kernel;
   // Empty: the attached ones, one job for each class of them.
@@ -33,28 +32,10 @@ struct ReprofileRequest {
   std::string environment_key;  // The same, where it is not empty.
   bool single_device = false;   // A job keeps to one device of its class.
   int32_t priority = 0;         // Jobs of a higher one go first.
-  double budget_s = 0;
   std::string reason;
   std::string by = kDaemonUser;  // Who asks.
-  bool refit_only = false;
-  bool fresh = false;
-  bool even_if_busy = false;  // Do not wait until nobody else uses the device.
-  int32_t samples_per_candidate = 0;
-  int32_t portfolio_size = 0;
-  // Promote although more than a quarter of the checked candidates are wrong.
-  bool promote_although_wrong = false;
-  // Promote although the kernel is slower than what the serving table is of.
-  bool promote_although_slower = false;
-  // A drift probe first (drift_job.h): it decides how much is measured.
-  bool drift_probe = false;
-  // Not empty: no profile, but a look at whether the serving table of this
-  // digest holds. With `drift_probe`, of one kernel.
-  std::string verify_digest;
-  // With it: also that it is no worse than the table of this digest, which it
-  // takes the place of; empty: than the default alone.
-  std::string against_digest;
-  // Adds some samples to the stored ones, at clients' problems.
-  bool top_up = false;
+  bool fresh = false;            // Measures everything anew.
+  JobOptions options;
   // Not empty: only the kernel of this fingerprint, as the catalogue has it
   // now. Whoever asks on others' behalf decided for that version, and must not
   // have a later edit read and run.

@@ -56,7 +56,7 @@ std::string BudgetTooSmallText(const JobRecord& job, int64_t samples_planned,
                       std::ceil(left.all_s), " s");
     }
   }
-  return absl::StrCat("the budget of ", job.budget_s,
+  return absl::StrCat("the budget of ", job.options.budget_s,
                       " s of device time was too small: ", job.samples,
                       " of some ", std::max(samples_planned, job.samples),
                       " samples were taken, which make no table (", why_not,

@@ -33,7 +33,7 @@ constexpr double kMeasuringShare = 0.98;
 
 // Device time of the samples that a fit is made from; 0: no limit.
 double MeasuringLimitUs(const JobRecord& job) {
-  return job.budget_s * 1e6 * kMeasuringShare;
+  return job.options.budget_s * 1e6 * kMeasuringShare;
 }
 
 // Rounds of fit and verification: a candidate that crashes only when verified
@@ -109,7 +109,7 @@ absl::Status ProfilingJob::Run() {
 absl::Status ProfilingJob::RunSteps() {
   RETURN_IF_ERROR(Bind());
   RETURN_IF_ERROR(LoadStored());
-  const bool measure = !control_->record().refit_only;
+  const bool measure = !control_->record().options.refit_only;
   if (measure) {
     RETURN_IF_ERROR(Compile());
     RETURN_IF_ERROR(Recheck());
@@ -133,7 +133,7 @@ absl::Status ProfilingJob::RunSteps() {
 
 absl::StatusOr<DeviceFacts> ProfilingJob::Facts() {
   const JobRecord record = control_->record();
-  if (!record.refit_only) return device_.Acquire();
+  if (!record.options.refit_only) return device_.Acquire();
   if (auto executor = services_.executors->Find(record.device_uuid, 0)) {
     return executor->device();
   }
@@ -176,7 +176,7 @@ absl::Status ProfilingJob::LoadStored() {
     job.throttled_samples = stored.own.throttled_samples;
     job.device_time_us = stored.own.device_time_us;
   });
-  if (record.top_up) RaiseSampleLimit(stored.of_other_jobs.samples);
+  if (record.options.top_up) RaiseSampleLimit(stored.of_other_jobs.samples);
   // The budget is the job's own: samples of earlier jobs come on top.
   const double budget_us = MeasuringLimitUs(record);
   input_.options.device_time_budget_us =
@@ -346,10 +346,11 @@ absl::Status ProfilingJob::Recheck() {
 
 bool ProfilingJob::PromotesAlthoughWrong() const {
   const JobRecord record = control_->record();
-  if (record.promote_although_wrong) return true;
+  if (record.options.promote_although_wrong) return true;
   // What a top-up refines was promoted by somebody's word.
   const TableRecord* const serving = incumbent_.record();
-  return record.top_up && serving != nullptr && serving->key == record.key;
+  return record.options.top_up && serving != nullptr &&
+         serving->key == record.key;
 }
 
 absl::Status ProfilingJob::CheckCandidates() const {
@@ -364,7 +365,7 @@ absl::Status ProfilingJob::CheckCandidates() const {
   if (!PromotesAlthoughWrong()) {
     RETURN_IF_ERROR(CheckFewWrong(kernel_->spec, input_.candidates));
   }
-  if (!control_->record().refit_only ||
+  if (!control_->record().options.refit_only ||
       CountChecked(kernel_->spec, input_.candidates).wrong == 0) {
     return absl::OkStatus();
   }
@@ -475,7 +476,7 @@ absl::Status ProfilingJob::FitAndVerify(bool* done) {
                    SamplesOfEarlierBuild());
   VerificationPlan plan;
   std::vector<Sample> measured;
-  if (record.refit_only) {
+  if (record.options.refit_only) {
     plan = PlanStoredVerification(input_, *table, incumbent, &measured);
     PlanBuilds({incumbent, of_earlier_build}, {table.get(), input_.samples},
                /*measure=*/false, plan);
@@ -522,7 +523,8 @@ absl::StatusOr<std::vector<Sample>> ProfilingJob::SamplesOfEarlierBuild()
   const JobRecord job = control_->record();
   const TableRecord* const serving = incumbent_.record();
   std::vector<Sample> samples;
-  if (job.promote_although_slower || incumbent_.comparable() == nullptr ||
+  if (job.options.promote_although_slower ||
+      incumbent_.comparable() == nullptr ||
       serving->key.fingerprint == job.key.fingerprint ||
       !serving->IsFor(job.key.environment_key)) {
     return samples;
@@ -553,7 +555,7 @@ void ProfilingJob::ShowRegrets(const Verdict& verdict) {
 absl::Status ProfilingJob::FitFailed(const absl::Status& status) const {
   const JobRecord job = control_->record();
   const bool spent =
-      job.budget_s > 0 && job.device_time_us >= MeasuringLimitUs(job);
+      job.options.budget_s > 0 && job.device_time_us >= MeasuringLimitUs(job);
   if (!spent || !absl::IsFailedPrecondition(status)) return status;
   return absl::FailedPreconditionError(BudgetTooSmallText(
       job, samples_planned_, PredictTimeLeft(), std::string(status.message())));

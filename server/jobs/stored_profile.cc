@@ -22,7 +22,7 @@ absl::StatusOr<StoredProfile> LoadStoredProfile(SampleStore& store,
   for (SampleRecord& record : stored.samples) {
     const bool is_own = record.job_id == job.id;
     const bool throttled = record.sample.throttled;
-    if (throttled && !is_own && !job.refit_only) continue;
+    if (throttled && !is_own && !job.options.refit_only) continue;
     StoredProfile::Share& share = is_own ? profile.own : profile.of_other_jobs;
     ++share.samples;
     share.throttled_samples += throttled ? 1 : 0;

@@ -66,7 +66,7 @@ TEST_F(StoredProfileTest, LeavesThrottledSamplesOfOtherJobsToBeMeasuredAnew) {
   Store(2, 6, 1, /*throttled=*/true);
   EXPECT_THAT(Load().samples, IsEmpty());
   EXPECT_EQ(Load().of_other_jobs.samples, 0);
-  job_.refit_only = true;  // Nothing is measured: better than nothing.
+  job_.options.refit_only = true;  // Nothing is measured: better than nothing.
   EXPECT_THAT(Load().samples, SizeIs(1));
 }
 

@@ -38,8 +38,8 @@ class VerifyTableTest : public DriftFixture {
   }
   JobRecord Verify(const TableRecord& table) {
     return Run(StartQueue(), {.kernel = spec_.name,
-                              .drift_probe = true,
-                              .verify_digest = table.digest});
+                              .options = {.drift_probe = true,
+                                          .verify_digest = table.digest}});
   }
   // Of all that are at least as fast as the default wherever they may be
   // measured the slowest.
@@ -133,13 +133,14 @@ TEST_F(VerifyTableTest, OneThatIsSlowerThanWhatItReplacesDoesNotHold) {
   ASSERT_TRUE(queue.Start().ok());
   // Than the default alone it is faster.
   const JobRecord alone =
-      Run(queue,
-          {.kernel = spec_.name, .drift_probe = true, .verify_digest = digest});
+      Run(queue, {.kernel = spec_.name,
+                  .options = {.drift_probe = true, .verify_digest = digest}});
   EXPECT_EQ(alone.state, JobState::kSucceeded) << alone.message;
-  const JobRecord job = Run(queue, {.kernel = spec_.name,
-                                    .drift_probe = true,
-                                    .verify_digest = digest,
-                                    .against_digest = replaced.digest});
+  const JobRecord job =
+      Run(queue, {.kernel = spec_.name,
+                  .options = {.drift_probe = true,
+                              .verify_digest = digest,
+                              .against_digest = replaced.digest}});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, AllOf(HasSubstr("does NOT hold"),
                                  HasSubstr("slower than table " +
@@ -170,9 +171,10 @@ TEST_F(VerifyTableTest, NorIsAShippedOneWithTooFewPointsBesideTheDefault) {
   };
   JobQueue queue(services);
   ASSERT_TRUE(queue.Start().ok());
-  const JobRecord job = Run(queue, {.kernel = spec_.name,
-                                    .drift_probe = true,
-                                    .verify_digest = shipped.digest});
+  const JobRecord job =
+      Run(queue,
+          {.kernel = spec_.name,
+           .options = {.drift_probe = true, .verify_digest = shipped.digest}});
   EXPECT_EQ(job.state, JobState::kFailed);
   EXPECT_THAT(job.message, HasSubstr("serves on: 1 of 12 points. Try again"));
   EXPECT_EQ(job.drift->action, DriftAction::kUndecided);
@@ -218,10 +220,11 @@ TEST_F(VerifyTableTest, ATableStaysWithTheAttachedClassThatItWasCarriedTo) {
       .facts = other, .latency_us = SyntheticLatency(&spec_, 64)});
   directory_.Attach(&third);
   ASSERT_TRUE(devices_.Put({.facts = other}).ok());
-  const JobRecord job = Run(*queue_, {.kernel = spec_.name,
-                                      .device_uuid = other.uuid,
-                                      .drift_probe = true,
-                                      .verify_digest = Serving().digest});
+  const JobRecord job = Run(
+      *queue_,
+      {.kernel = spec_.name,
+       .device_uuid = other.uuid,
+       .options = {.drift_probe = true, .verify_digest = Serving().digest}});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_THAT(job.message,
               AllOf(HasSubstr("holds"), HasSubstr("it stays stale here")));
@@ -251,18 +254,20 @@ TEST_F(VerifyTableTest, JudgesNoOtherTableThanTheOneThatIsMeant) {
                                  HasSubstr(ShortDigest(shipped.digest))));
   EXPECT_EQ(device_.measured(), 0);
   EXPECT_TRUE(absl::IsInvalidArgument(
-      queue_->Reprofile({.verify_digest = shipped.digest}).status()));
+      queue_->Reprofile({.options = {.verify_digest = shipped.digest}})
+          .status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
       queue_
-          ->Reprofile({.kernel = spec_.name,
-                       .drift_probe = true,
-                       .verify_digest = ShortDigest(shipped.digest)})
+          ->Reprofile(
+              {.kernel = spec_.name,
+               .options = {.drift_probe = true,
+                           .verify_digest = ShortDigest(shipped.digest)}})
           .status()));
 }
 
 TEST_F(VerifyTableTest, AProfileVerifiesTheTableThatItsFitGivesAgain) {
   Run(StartQueue());
-  Run(*queue_, {.refit_only = true});
+  Run(*queue_, {.options = {.refit_only = true}});
   const TableRecord own = Serving();
   const std::string payload = table_store_.Get(own.digest)->payload;
   TableRecord imported{.key = own.key};
@@ -270,7 +275,7 @@ TEST_F(VerifyTableTest, AProfileVerifiesTheTableThatItsFitGivesAgain) {
   imported.unverified = true;
   ASSERT_TRUE(tables_.Retire(own.key).ok());
   ASSERT_TRUE(tables_.Import(imported, payload).ok());
-  const JobRecord job = Run(*queue_, {.refit_only = true});
+  const JobRecord job = Run(*queue_, {.options = {.refit_only = true}});
   EXPECT_THAT(job.message, HasSubstr("promoted"));
   EXPECT_EQ(Serving().digest, own.digest);
   EXPECT_FALSE(Serving().unverified);

@@ -73,7 +73,8 @@ TEST_F(WrongKernelTest, ManyWrongOnesArePromotedBesideOnlyWhenAskedFor) {
   ComputeWrong(space_.size() / 2);
   JobQueue& queue = StartQueue();
   EXPECT_EQ(Run(queue).state, JobState::kFailed);
-  const JobRecord job = Run(queue, {.promote_although_wrong = true});
+  const JobRecord job =
+      Run(queue, {.options = {.promote_although_wrong = true}});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
   EXPECT_FALSE(job.digest.empty());
   EXPECT_THAT(job.message, HasSubstr("compute wrong results"));
@@ -240,9 +241,10 @@ TEST_F(WrongKernelTest, ALuckyTableIsCheckedAlsoWhereNothingWillBePromoted) {
 TEST_F(WrongKernelTest, ATopUpOfWhatWasAllowedGoesOn) {
   ComputeWrong(space_.size() / 2);
   JobQueue& queue = StartQueue();
-  const JobRecord allowed = Run(queue, {.promote_although_wrong = true});
+  const JobRecord allowed =
+      Run(queue, {.options = {.promote_although_wrong = true}});
   ASSERT_FALSE(allowed.digest.empty()) << allowed.message;
-  const JobRecord job = Run(queue, {.top_up = true});
+  const JobRecord job = Run(queue, {.options = {.top_up = true}});
   EXPECT_EQ(job.state, JobState::kSucceeded) << job.message;
 }
 
@@ -256,11 +258,12 @@ TEST_F(WrongKernelTest, RefittingDoesNotTrustWhatWasCheckedOnce) {
                                           .excluded_reason =
                                               "wrong result: error 0.5"}}})
                   .ok());
-  const JobRecord refit = Run(queue, {.refit_only = true});
+  const JobRecord refit = Run(queue, {.options = {.refit_only = true}});
   EXPECT_EQ(refit.state, JobState::kFailed);
   EXPECT_THAT(refit.message, HasSubstr("checked too seldom"));
   EXPECT_EQ(Run(queue).state, JobState::kSucceeded);
-  EXPECT_EQ(Run(queue, {.refit_only = true}).state, JobState::kSucceeded);
+  EXPECT_EQ(Run(queue, {.options = {.refit_only = true}}).state,
+            JobState::kSucceeded);
 }
 
 TEST_F(WrongKernelTest, ADefaultThatCannotRunIsSaidByTheJob) {

@@ -56,7 +56,7 @@ TEST(ActivityTest, ATableThatDoesNotHoldIsCountedAsThat) {
   activity.Add(job);
   EXPECT_TRUE(activity.counts().disproving_jobs.empty());
   job.kernel = "gemm";
-  job.verify_digest = "d1";
+  job.options.verify_digest = "d1";
   job.drift.emplace().action = DriftAction::kProfile;
   activity.Add(job);
   const Activity::Counts counts = activity.counts();

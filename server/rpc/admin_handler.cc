@@ -103,18 +103,12 @@ ReprofileRequest WantedBy(const v1::ReprofileRequest& request,
   wanted.silicon_key = request.silicon_key();
   wanted.single_device = request.single_device();
   wanted.priority = request.priority();
-  wanted.budget_s = request.budget_s();
   wanted.reason = request.reason();
   wanted.by = by;
-  wanted.refit_only = request.refit_only();
   wanted.fresh = request.fresh();
-  wanted.even_if_busy = request.even_if_busy();
-  wanted.promote_although_wrong = request.promote_although_wrong();
-  wanted.samples_per_candidate = request.samples_per_candidate();
-  wanted.portfolio_size = request.portfolio_size();
-  wanted.drift_probe = request.drift() || !request.verify_digest().empty();
-  wanted.verify_digest = request.verify_digest();
-  wanted.promote_although_slower = request.promote_although_slower();
+  TakeRequested(request, wanted.options);
+  wanted.options.drift_probe =
+      request.drift() || !request.verify_digest().empty();
   return wanted;
 }
 
@@ -155,8 +149,8 @@ absl::Status AdminHandler::Reprofile(const v1::ReprofileRequest& request,
 absl::Status AdminHandler::AskFor(const v1::ReprofileRequest& request,
                                   const ReprofileRequest& wanted,
                                   v1::ReprofileResponse* response) {
-  if (request.dry_run() || wanted.refit_only || !wanted.device_uuid.empty() ||
-      !wanted.verify_digest.empty()) {
+  if (request.dry_run() || wanted.options.refit_only ||
+      !wanted.device_uuid.empty() || !wanted.options.verify_digest.empty()) {
     return absl::InvalidArgumentError(
         "a profile of the fleet names no device, and is neither a dry run nor "
         "a refit nor a verification");

@@ -163,15 +163,15 @@ v1::JobInfo JobRecordToProto(const JobRecord& record) {
   proto.set_whole_class(record.whole_class);
   proto.set_not_meant_for_device(record.not_meant_for_device);
   proto.set_throttled_samples(record.throttled_samples);
-  proto.set_even_if_busy(record.even_if_busy);
-  proto.set_top_up(record.top_up);
+  proto.set_even_if_busy(record.options.even_if_busy);
+  proto.set_top_up(record.options.top_up);
   proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
   proto.set_workload_problems(record.workload_problem_count);
   if (record.fleet_demand) {
     proto.mutable_fleet_demand()->set_nodes(record.fleet_demand->nodes);
     proto.mutable_fleet_demand()->set_workloads(record.fleet_demand->workloads);
   }
-  proto.set_promote_although_wrong(record.promote_although_wrong);
+  proto.set_promote_although_wrong(record.options.promote_although_wrong);
   proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
       record.excluded.begin(), record.excluded.end(),
       [](const CandidateRecord& r) { return IsWrong(r.candidate); })));

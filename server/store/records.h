@@ -11,6 +11,7 @@
 #include "model/kernel/device.h"
 #include "model/kernel/sample.h"
 #include "model/kernel/weighted_problem.h"
+#include "server/store/job_options.h"
 #include "server/store/shared_problems.h"
 #include "wavetune/configuration.h"
 
@@ -185,26 +186,8 @@ struct JobRecord {
   bool whole_class = false;
   int32_t priority = 0;  // Higher ones go first.
   std::string reason;
-  std::string by;  // Who asked for it: a user's number, or kDaemonUser.
-  // What it was asked to do.
-  double budget_s = 0;
-  int32_t samples_per_candidate = 32;
-  int32_t portfolio_size = 16;
-  bool refit_only = false;
-  bool even_if_busy = false;  // Measures while others use the device, too.
-  // A few more samples where a profile was made before (usage_top_ups.h).
-  bool top_up = false;
-  // Promotes although many candidates compute wrong results.
-  bool promote_although_wrong = false;
-  // Promotes although the kernel became slower than what serves is of.
-  bool promote_although_slower = false;
-  bool drift_probe = false;  // A drift probe decides how much is measured.
-  // Not empty: profiles nothing; a drift probe says whether the serving table
-  // of this digest holds.
-  std::string verify_digest;
-  // Then: the table of this digest is measured beside it, and it must be no
-  // worse; empty: the default alone is.
-  std::string against_digest;
+  std::string by;      // Who asked for it: a user's number, or kDaemonUser.
+  JobOptions options;  // Without zeros that mean a default.
   // Clients' problems when the job was queued. They are part of the request, so
   // that the fit is a function of stored data.
   std::vector<WeightedProblem> used_problems;
@@ -255,8 +238,8 @@ struct JobRecord {
 
   // Whether it has measured that the table that it verifies does not hold.
   bool disproves() const {
-    return state == JobState::kFailed && !verify_digest.empty() && drift &&
-           drift->action != DriftAction::kUndecided &&
+    return state == JobState::kFailed && !options.verify_digest.empty() &&
+           drift && drift->action != DriftAction::kUndecided &&
            drift->action != DriftAction::kCarryOver;
   }
 

@@ -71,16 +71,16 @@ inline JobRecord TestJob() {
   job.whole_class = true;
   job.priority = -3;
   job.reason = "driver upgrade";
-  job.budget_s = 60;
-  job.samples_per_candidate = 8;
-  job.portfolio_size = 4;
-  job.refit_only = true;
-  job.even_if_busy = true;
-  job.top_up = true;
-  job.promote_although_wrong = true;
-  job.promote_although_slower = true;
-  job.drift_probe = true;
-  job.verify_digest = std::string(64, 'a');
+  job.options.budget_s = 60;
+  job.options.samples_per_candidate = 8;
+  job.options.portfolio_size = 4;
+  job.options.refit_only = true;
+  job.options.even_if_busy = true;
+  job.options.top_up = true;
+  job.options.promote_although_wrong = true;
+  job.options.promote_although_slower = true;
+  job.options.drift_probe = true;
+  job.options.verify_digest = std::string(64, 'a');
   job.used_problems = {{.problem = {.extents = {1, 2, 3}}, .weight = 2.5},
                        {.problem = {.extents = {0, 2},
                                     .repeated = {4, 0},

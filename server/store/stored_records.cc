@@ -216,19 +216,14 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_priority(record.priority);
   stored.set_reason(record.reason);
   stored.set_by(record.by);
-  stored.set_budget_s(record.budget_s);
-  stored.set_samples_per_candidate(record.samples_per_candidate);
-  stored.set_portfolio_size(record.portfolio_size);
-  stored.set_refit_only(record.refit_only);
-  stored.set_even_if_busy(record.even_if_busy);
+#define WAVETUNE_GIVE(field) stored.set_##field(record.options.field);
+  WAVETUNE_REQUESTED_OPTIONS(WAVETUNE_GIVE)
+#undef WAVETUNE_GIVE
   *stored.mutable_key() = KeyToStored(record.key);
   stored.set_generation(record.generation);
-  stored.set_top_up(record.top_up);
-  stored.set_promote_although_wrong(record.promote_although_wrong);
-  stored.set_promote_although_slower(record.promote_although_slower);
-  stored.set_drift_probe(record.drift_probe);
-  stored.set_verify_digest(record.verify_digest);
-  stored.set_against_digest(record.against_digest);
+  stored.set_top_up(record.options.top_up);
+  stored.set_drift_probe(record.options.drift_probe);
+  stored.set_against_digest(record.options.against_digest);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -262,19 +257,12 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   record.priority = stored.priority();
   record.reason = stored.reason();
   record.by = stored.by();
-  record.budget_s = stored.budget_s();
-  record.samples_per_candidate = stored.samples_per_candidate();
-  record.portfolio_size = stored.portfolio_size();
-  record.refit_only = stored.refit_only();
-  record.even_if_busy = stored.even_if_busy();
+  TakeRequested(stored, record.options);
   record.key = KeyFromStored(stored.key());
   record.generation = stored.generation();
-  record.top_up = stored.top_up();
-  record.promote_although_wrong = stored.promote_although_wrong();
-  record.promote_although_slower = stored.promote_although_slower();
-  record.drift_probe = stored.drift_probe();
-  record.verify_digest = stored.verify_digest();
-  record.against_digest = stored.against_digest();
+  record.options.top_up = stored.top_up();
+  record.options.drift_probe = stored.drift_probe();
+  record.options.against_digest = stored.against_digest();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});

@@ -1,9 +1,12 @@
 #include "server/store/stored_records.h"
 
+#include <set>
 #include <string>
 
 #include "base/digest.h"
+#include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/store.pb.h"
 #include "server/store/store_contract_test_records.h"
 
@@ -37,6 +40,38 @@ TEST(StoredRecordsTest, EveryMeasuredNumberIsStored) {
   WAVETUNE_MEASURED_FIELDS(WAVETUNE_SET)
 #undef WAVETUNE_SET
   EXPECT_EQ(DecodeStoredSample(EncodeStoredSample(record)).value(), record);
+}
+
+TEST(StoredRecordsTest, EveryOptionOfARequestIsStored) {
+  // What says which jobs are meant, and how they queue.
+  const std::set<std::string> others = {
+      "kernel", "device_uuid", "silicon_key", "single_device", "fresh",
+      "drift",  "dry_run",     "priority",    "reason",        "fleet"};
+  v1::ReprofileRequest request;
+  const google::protobuf::Reflection& reflection = *request.GetReflection();
+  for (int i = 0; i < request.GetDescriptor()->field_count(); ++i) {
+    const auto* const field = request.GetDescriptor()->field(i);
+    using Field = google::protobuf::FieldDescriptor;
+    if (others.contains(field->name())) continue;
+    if (field->cpp_type() == Field::CPPTYPE_BOOL) {
+      reflection.SetBool(&request, field, true);
+    } else if (field->cpp_type() == Field::CPPTYPE_INT32) {
+      reflection.SetInt32(&request, field, 3);
+    } else if (field->cpp_type() == Field::CPPTYPE_DOUBLE) {
+      reflection.SetDouble(&request, field, 3);
+    } else {
+      ASSERT_EQ(field->cpp_type(), Field::CPPTYPE_STRING) << field->name();
+      reflection.SetString(&request, field, "3");
+    }
+  }
+  JobRecord record;
+  TakeRequested(request, record.options);
+  record = DecodeStoredJob(EncodeStoredJob(record)).value();
+  v1::ReprofileRequest stored;
+#define WAVETUNE_GIVE(field) stored.set_##field(record.options.field);
+  WAVETUNE_REQUESTED_OPTIONS(WAVETUNE_GIVE)
+#undef WAVETUNE_GIVE
+  EXPECT_EQ(stored.DebugString(), request.DebugString());
 }
 
 TEST(StoredRecordsTest, ASampleOfAnEarlierDaemonHasNoClockAndNoThrottling) {

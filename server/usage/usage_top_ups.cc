@@ -60,13 +60,12 @@ std::optional<JobRecord> UsageTopUps::Consider(const std::string& kernel,
       {.at_us = now_us,
        .uncertain_share = record->with_table.uncertain_share(),
        .in_vain = InVain(*record)});
-  const absl::StatusOr<std::vector<JobRecord>> jobs =
-      services_.jobs->Reprofile({.kernel = kernel,
-                                 .device_uuid = target->device_uuid,
-                                 .budget_s = options_.budget_s,
-                                 .reason = ReasonFor(*record),
-                                 .top_up = true,
-                                 .fingerprint = target->fingerprint});
+  const absl::StatusOr<std::vector<JobRecord>> jobs = services_.jobs->Reprofile(
+      {.kernel = kernel,
+       .device_uuid = target->device_uuid,
+       .reason = ReasonFor(*record),
+       .options = {.budget_s = options_.budget_s, .top_up = true},
+       .fingerprint = target->fingerprint});
   if (!jobs.ok() || jobs->empty()) {
     services_.ledger->SetRefined(kernel, silicon_key, record->refined);
     retry_at_us_[{kernel, silicon_key}] =

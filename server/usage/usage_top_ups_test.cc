@@ -93,8 +93,8 @@ TEST_F(UsageTopUpsTest, QueuesOneJobAboveFivePercent) {
   ledger_->Add(Report(0, 1000, 0));
   const auto job = Consider();
   ASSERT_TRUE(job);
-  EXPECT_TRUE(job->top_up);
-  EXPECT_EQ(job->budget_s, 20);
+  EXPECT_TRUE(job->options.top_up);
+  EXPECT_EQ(job->options.budget_s, 20);
   EXPECT_THAT(job->reason, HasSubstr("5.9 % of some 101000 decisions"));
   EXPECT_THAT(job->reason, HasSubstr("extrapolated (4.0 %)"));
   EXPECT_THAT(job->reason, HasSubstr("bound above 25 % (2.0 %)"));
@@ -195,7 +195,7 @@ TEST_F(UsageTopUpsTest, APersonsProfileKnowsWhatIsUsed) {
   ledger_->Add(Report(90000, 0));
   const auto jobs = queue_->Reprofile({.kernel = spec_.name});
   EXPECT_THAT(jobs->front().used_problems, SizeIs(1));
-  EXPECT_FALSE(jobs->front().top_up);
+  EXPECT_FALSE(jobs->front().options.top_up);
   WaitForEnd(*queue_, jobs->front().id);
 }
 
@@ -245,7 +245,8 @@ TEST_F(UsageTopUpsTest, RemembersThatOverARestart) {
 TEST_F(UsageTopUpsTest, WaitsWhileTheKernelIsProfiledAnyway) {
   Promote();
   device_.SetBusy("used by others");
-  const auto jobs = queue_->Reprofile({.kernel = spec_.name, .budget_s = 7});
+  const auto jobs =
+      queue_->Reprofile({.kernel = spec_.name, .options = {.budget_s = 7}});
   ledger_->Add(Report(0, 100000));
   EXPECT_EQ(Consider(), std::nullopt);
   device_.SetBusy("");
