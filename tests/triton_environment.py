@@ -41,7 +41,8 @@ def install(folder: Path, python: Path, stamp: Path, wanted: str) -> bool:
     except (OSError, subprocess.SubprocessError) as error:
         print(f"no environment can be made in {folder}: {error}", file=sys.stderr)
         return False
-    command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *REQUIREMENTS]
+    # Compiled as it is imported: most of it never is.
+    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *REQUIREMENTS]
     if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
         return False
     stamp.write_text(wanted)

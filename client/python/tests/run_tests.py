@@ -74,9 +74,9 @@ def prepare_environment(folder: Path):
         return python
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, with_pip=True)
-    found = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *REQUIREMENTS], check=False
-    )
+    # Compiled as it is imported: most of it never is.
+    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *REQUIREMENTS]
+    found = subprocess.run(command, check=False)
     if found.returncode != 0:
         return None
     stamp.write_text(wanted)

@@ -52,7 +52,7 @@ class Own(NamedTuple):
         """Returns the one configuration in the words of a table with these parameters; None where it is two, or has what
         the table does not know."""
         gate_up = in_words_of(parameters, self.gate_up)
-        return gate_up if gate_up == in_words_of(parameters, self.down) else None
+        return gate_up if self.down is self.gate_up or gate_up == in_words_of(parameters, self.down) else None
 
 
 def in_words_of(parameters: Sequence[str], config: Config) -> Optional[dict[str, int]]:
@@ -61,10 +61,10 @@ def in_words_of(parameters: Sequence[str], config: Config) -> Optional[dict[str,
     named = {name: config.get(name, _UNSAID.get(name)) for name in parameters}
     if type(named.get(USE_TMA)) is bool:
         named[USE_TMA] = int(named[USE_TMA])
-    rest = {name: value for name, value in config.items() if name not in named}
-    if any(_NEUTRAL.get(name, ...) != value for name, value in rest.items()):
-        return None
-    return named if all(type(value) is int for value in named.values()) else None
+    for name, value in config.items():
+        if name not in named and _NEUTRAL.get(name, ...) != value:
+            return None
+    return named if {*map(type, named.values())} <= {int} else None
 
 
 def _in_words_of_engines(configuration: Mapping[str, int]) -> Config:
