@@ -16,7 +16,7 @@ import sys
 import fit_constants
 from prose import tracked
 
-CEILINGS = {"tuned constants": 71, "lines of C++": 139678, "names of backends": 0, "callbacks of the server": 162}
+CEILINGS = {"tuned constants": 71, "lines of C++": 139680, "names of backends": 0, "callbacks of the server": 162}
 BACKEND_NAMED = re.compile(r'[!=]= *"(cuda|opencl|triton|replay)"')
 NO_PART = re.compile(r"_test\.|(^|/)(fake_|tests?/|testing/)|fixture")
 
