@@ -16,7 +16,7 @@
 sysroot="${repo_root}/build/sysroot-aarch64"
 
 # Many files as one unit, as in the release preset.
-unity=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
+unity=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=32)
 
 # Shared libraries and headers that the core and its tests link; libc and libstdc++ come with the cross compiler.
 sysroot_packages=(libabsl-dev libabsl20220623 libssl-dev libssl3 libgtest-dev libgmock-dev)

@@ -23,7 +23,7 @@ NOT_TUNED = {
                          "kMostPerProblem kItemsOfAPoint kMaxAnchors kLeastAnchors kSmoothWaves kDepths "
                          "kLeastBudget kLeastImportance kOtherRows kFactorSteps",
     "sizes of types": "kTerms kMemoryClasses kMicroBit",
-    "numerical tolerances": "kGradientEnd kPositive kLeastGain_portfolio kRounds kReweightings",
+    "numerical tolerances": "kGradientEnd kPositive kLeastDrop kRounds kRoundsInAll kReweightings",
     "ends of ranges that no data reach": "kShortestLatencyUs kLongestLatencyUs kRegretCap kLargestAlignment kLeastRatio",
     "for people": "kDoesNotFollowWaves kSomeProblemsHaveNoCandidate kContradictoryMeasurements kThrottledMeasurements "
                   "kProfilesDisagree kUncalibratedBounds kRowsWithoutSamples kPoorFit kMostWarnings kNoCandidate kFewWaves",

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRegretCap = 1;
-constexpr double kLeastGain = 1e-12;
+constexpr double kLeastDrop = 1e-12;
 constexpr size_t kNone = SIZE_MAX;
 
 class Selection {
@@ -105,7 +105,7 @@ class Selection {
         best = i;
       }
     }
-    const bool gains = best_cost < before - kLeastGain;
+    const bool gains = best_cost < before - kLeastDrop;
     // The first is taken even where every regret is at its cap.
     if (best == kNone || (!gains && !chosen_.empty())) return kNone;
     return best;

@@ -23,8 +23,8 @@ constexpr size_t kLeaders = 12;
 constexpr size_t kDepths[] = {kLeaders / 3, 2 * kLeaders / 3, kLeaders};
 // Candidates measured at a problem, in leaders: those of a first round, and as
 // many that it brings up.
-constexpr size_t kRounds = 2;
-constexpr size_t kMostPerProblem = kRounds * kLeaders;
+constexpr size_t kRoundsInAll = 2;
+constexpr size_t kMostPerProblem = kRoundsInAll * kLeaders;
 constexpr double kLeaderMargin = 0.2;
 // What is kept for refinement: a share of the profile's samples, and the least,
 // the leaders of eight problems.
@@ -153,7 +153,7 @@ class Refiner {
     std::vector<size_t> missing;
     for (size_t k = 0; k < std::min(depth, u.leaders.size()); ++k) {
       const size_t i = u.leaders[k];
-      if (measured + missing.size() >= kRounds * depth) break;
+      if (measured + missing.size() >= kRoundsInAll * depth) break;
       if (is_measured(i) || Contains(failed_[i], problem)) continue;
       missing.push_back(i);
     }

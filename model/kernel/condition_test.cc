@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/testing/kernels.h"
+#include "model/testing/relation_terms.h"
 
 namespace wavetune {
 namespace {
@@ -20,10 +21,10 @@ using Kind = Expression::Kind;
 using Operator = Relation::Operator;
 using Relations = std::vector<Relation>;
 using Term = Relation::Term;
-
-// Dimensions of the conditions here.
-constexpr int32_t kM = 0;
-constexpr int32_t kN = 1;
+using testing::ConstantTerm;
+using testing::DimTerm;
+using testing::kM;
+using testing::kN;
 
 constexpr Operator kOperators[] = {
     Operator::kEqual,       Operator::kNotEqual, Operator::kLess,
@@ -48,11 +49,6 @@ bool IsTrue(const Condition& condition) {
 
 Condition True() { return {WholeNumber(1), Operator::kEqual, WholeNumber(1)}; }
 Condition False() { return {WholeNumber(1), Operator::kEqual, WholeNumber(2)}; }
-
-Term ConstantTerm(int64_t value) { return {.coefficient = value}; }
-Term DimTerm(int32_t index, int64_t coefficient = 1) {
-  return {.coefficient = coefficient, .dimensions = {index}};
-}
 
 // dimension % divisor == 0
 Relation MultipleOf(int32_t dimension, int64_t divisor) {

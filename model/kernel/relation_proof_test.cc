@@ -5,18 +5,16 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/testing/relation_terms.h"
 
 namespace wavetune {
 namespace {
 
 using Op = Relation::Operator;
 using Terms = std::vector<Relation::Term>;
-
-// Dimensions of all relations here.
-constexpr int32_t kM = 0;
-constexpr int32_t kN = 1;
-
-Relation::Term Number(int64_t value) { return {.coefficient = value}; }
+using testing::ConstantTerm;
+using testing::kM;
+using testing::kN;
 
 Relation::Term Product(int64_t coefficient, std::vector<int32_t> dimensions) {
   return {.coefficient = coefficient, .dimensions = std::move(dimensions)};
@@ -39,22 +37,22 @@ TEST(RelationProofTest, ADimensionMayStandOnBothSides) {
   EXPECT_FALSE(Proven(n, Op::kNotEqual, n));
   EXPECT_FALSE(Proven(n, Op::kLess, n));
   EXPECT_FALSE(Proven(n, Op::kGreater, n));
-  EXPECT_TRUE(Proven(n, Op::kLess, {Product(1, {kN}), Number(1)}));
+  EXPECT_TRUE(Proven(n, Op::kLess, {Product(1, {kN}), ConstantTerm(1)}));
   EXPECT_TRUE(Proven({Product(2, {kN})}, Op::kGreater, n));
 }
 
 TEST(RelationProofTest, LikeTermsAreAddedUpWhateverTheirOrder) {
   const Terms twice = {Product(1, {kN}), Product(1, {kN})};
   EXPECT_TRUE(Proven(twice, Op::kEqual, {Product(2, {kN})}));
-  EXPECT_TRUE(Proven(twice, Op::kMultipleOf, {Number(2)}));
-  EXPECT_FALSE(Proven(twice, Op::kMultipleOf, {Number(4)}));
+  EXPECT_TRUE(Proven(twice, Op::kMultipleOf, {ConstantTerm(2)}));
+  EXPECT_FALSE(Proven(twice, Op::kMultipleOf, {ConstantTerm(4)}));
   EXPECT_TRUE(
       Proven({Product(1, {kM, kN})}, Op::kEqual, {Product(1, {kN, kM})}));
   // n + m - n >= 1
   EXPECT_TRUE(Proven({Product(1, {kN}), Product(1, {kM}), Product(-1, {kN})},
-                     Op::kGreaterOrEqual, {Number(1)}));
+                     Op::kGreaterOrEqual, {ConstantTerm(1)}));
   EXPECT_FALSE(Proven({Product(1, {kN}), Product(1, {kM}), Product(-1, {kN})},
-                      Op::kGreaterOrEqual, {Number(2)}));
+                      Op::kGreaterOrEqual, {ConstantTerm(2)}));
 }
 
 TEST(RelationProofTest, ProductsAreComparedAtTheCornersOfTheRanges) {
@@ -66,7 +64,8 @@ TEST(RelationProofTest, ProductsAreComparedAtTheCornersOfTheRanges) {
   EXPECT_TRUE(
       Proven({Product(1, {kM, kN})}, Op::kGreater, {Product(1, {kN})}, 2, 9));
   // (m - 1) * (n - 1) >= 0
-  EXPECT_TRUE(Proven({Product(1, {kM, kN}), Number(1)}, Op::kGreaterOrEqual,
+  EXPECT_TRUE(Proven({Product(1, {kM, kN}), ConstantTerm(1)},
+                     Op::kGreaterOrEqual,
                      {Product(1, {kM}), Product(1, {kN})}));
 }
 
@@ -76,7 +75,7 @@ TEST(RelationProofTest, ATermDividesWhatContainsIt) {
   EXPECT_FALSE(
       Proven({Product(3, {kM, kN})}, Op::kMultipleOf, {Product(2, {kN})}));
   EXPECT_FALSE(Proven({Product(4, {kM})}, Op::kMultipleOf, {Product(2, {kN})}));
-  EXPECT_FALSE(Proven({Product(4, {kM, kN}), Number(1)}, Op::kMultipleOf,
+  EXPECT_FALSE(Proven({Product(4, {kM, kN}), ConstantTerm(1)}, Op::kMultipleOf,
                       {Product(1, {kN})}));
 }
 
@@ -86,8 +85,8 @@ TEST(RelationProofTest, AnElementOfZeroIsNoDivisor) {
   const Terms rows = {Product(1, {kRows})};
   EXPECT_FALSE(Proven(rows, Op::kMultipleOf, rows));
   EXPECT_TRUE(Proven(rows, Op::kEqual, rows));
-  EXPECT_TRUE(Proven(rows, Op::kGreaterOrEqual, {Number(0)}));
-  EXPECT_FALSE(Proven(rows, Op::kGreater, {Number(0)}));
+  EXPECT_TRUE(Proven(rows, Op::kGreaterOrEqual, {ConstantTerm(0)}));
+  EXPECT_FALSE(Proven(rows, Op::kGreater, {ConstantTerm(0)}));
 }
 
 TEST(RelationProofTest, WhatSaturatesIsNotSubtracted) {
@@ -98,18 +97,18 @@ TEST(RelationProofTest, WhatSaturatesIsNotSubtracted) {
   EXPECT_TRUE(Proven(square, Op::kLess, {Product(2, {kM, kN})}, 1, 1 << 20));
   EXPECT_TRUE(Proven(square, Op::kEqual, square, 1, kLarge));
   // 2^51 is no multiple of 3.
-  EXPECT_FALSE(
-      Proven({Product(3, {kM, kN})}, Op::kMultipleOf, {Number(3)}, 1, kLarge));
-  EXPECT_TRUE(
-      Proven({Product(4, {kM, kN})}, Op::kMultipleOf, {Number(4)}, 1, kLarge));
+  EXPECT_FALSE(Proven({Product(3, {kM, kN})}, Op::kMultipleOf,
+                      {ConstantTerm(3)}, 1, kLarge));
+  EXPECT_TRUE(Proven({Product(4, {kM, kN})}, Op::kMultipleOf, {ConstantTerm(4)},
+                     1, kLarge));
 }
 
 // The slow obvious way: all problems of small ranges.
 TEST(RelationProofTest, ProvesNothingThatAProblemContradicts) {
   const std::vector<Terms> sides = {
-      {Number(3)},
+      {ConstantTerm(3)},
       {Product(1, {kM})},
-      {Product(2, {kN}), Number(-1)},
+      {Product(2, {kN}), ConstantTerm(-1)},
       {Product(1, {kM, kN})},
       {Product(1, {kM, kM}), Product(-1, {kM})},
       {Product(1, {kM}), Product(1, {kN}), Product(-1, {kM})},

@@ -7,18 +7,15 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "model/testing/relation_terms.h"
 
 namespace wavetune {
 namespace {
 
 using Operator = Relation::Operator;
 using Term = Relation::Term;
-
-Term ConstantTerm(int64_t value) { return {.coefficient = value}; }
-
-Term DimTerm(int32_t index, int64_t coefficient = 1) {
-  return {.coefficient = coefficient, .dimensions = {index}};
-}
+using testing::ConstantTerm;
+using testing::DimTerm;
 
 TEST(RelationTest, ComparesByEveryOperator) {
   EXPECT_TRUE(Satisfies(2, Operator::kEqual, 2));

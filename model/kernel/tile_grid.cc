@@ -10,7 +10,7 @@
 namespace wavetune {
 namespace {
 
-using Wide = __int128;
+using Int128 = __int128;
 
 // More elements than this are no use to a planner.
 constexpr int64_t kMaxElements = 4096;
@@ -43,8 +43,8 @@ int64_t FirstExtent(int64_t low, int64_t high, Condition holds) {
   return low;
 }
 
-int64_t UpToLimit(Wide value) {
-  return static_cast<int64_t>(std::min<Wide>(value, kExpressionLimit));
+int64_t UpToLimit(Int128 value) {
+  return static_cast<int64_t>(std::min<Int128>(value, kExpressionLimit));
 }
 
 int64_t LargestCount(const std::vector<int64_t>& counts) {
@@ -69,9 +69,9 @@ std::vector<int64_t> GridStartingWith(int64_t first,
 
 int64_t GridAxis::Tiles(int64_t extent) const {
   if (tiles_of) return tiles_of(extent);
-  const Wide quotient =
-      (static_cast<Wide>(coefficient) * extent + divisor - 1) / divisor;
-  return UpToLimit(UpToLimit(quotient) * static_cast<Wide>(factor) + offset);
+  const Int128 quotient =
+      (static_cast<Int128>(coefficient) * extent + divisor - 1) / divisor;
+  return UpToLimit(UpToLimit(quotient) * static_cast<Int128>(factor) + offset);
 }
 
 int64_t GridAxis::SmallestExtent(int64_t tiles) const {
@@ -80,7 +80,8 @@ int64_t GridAxis::SmallestExtent(int64_t tiles) const {
     return enough(max) ? FirstExtent(min, max, enough) : 0;
   }
   const int64_t steps = DivideUp(std::max<int64_t>(tiles - offset, 1), factor);
-  const Wide extent = static_cast<Wide>(steps - 1) * divisor / coefficient + 1;
+  const Int128 extent =
+      static_cast<Int128>(steps - 1) * divisor / coefficient + 1;
   if (extent > max) return 0;
   return std::max(min, static_cast<int64_t>(extent));
 }
@@ -92,9 +93,9 @@ int64_t GridAxis::LargestExtent(int64_t tiles) const {
     return beyond(max) ? FirstExtent(min, max, beyond) - 1 : max;
   }
   const int64_t steps = std::max<int64_t>(tiles - offset, 0) / factor;
-  const Wide extent = static_cast<Wide>(steps) * divisor / coefficient;
+  const Int128 extent = static_cast<Int128>(steps) * divisor / coefficient;
   if (extent < min) return 0;
-  return static_cast<int64_t>(std::min<Wide>(extent, max));
+  return static_cast<int64_t>(std::min<Int128>(extent, max));
 }
 
 int64_t GridAxis::Reach(int64_t tiles) const {
@@ -102,7 +103,7 @@ int64_t GridAxis::Reach(int64_t tiles) const {
     const int64_t extent = SmallestExtent(tiles);
     return extent == 0 ? 0 : Tiles(extent);
   }
-  Wide sum = 0;
+  Int128 sum = 0;
   for (const int64_t own : Elements(tiles)) sum += own;
   return sum == 0 ? 0 : UpToLimit(sum + base);
 }
@@ -127,7 +128,7 @@ std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
 }
 
 int64_t ProductOf(absl::Span<const int64_t> counts) {
-  Wide product = 1;
+  Int128 product = 1;
   for (const int64_t count : counts) product = UpToLimit(product * count);
   return static_cast<int64_t>(product);
 }

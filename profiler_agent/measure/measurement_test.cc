@@ -9,12 +9,12 @@
 namespace wavetune {
 namespace {
 
-constexpr StoppingRule kRule = {.min_launches = 4,
-                                .max_launches = 16,
-                                .target_relative_error = 0.02,
-                                .max_device_time_us = 1e6};
+constexpr StoppingRule kFourLaunches = {.min_launches = 4,
+                                        .max_launches = 16,
+                                        .target_relative_error = 0.02,
+                                        .max_device_time_us = 1e6};
 
-Measurement Start(const StoppingRule& rule = kRule) {
+Measurement Start(const StoppingRule& rule = kFourLaunches) {
   return Measurement({64, 32}, {.extents = {1, 2, 3}}, rule);
 }
 
@@ -41,7 +41,7 @@ TEST(MeasurementTest, QuietLaunchesStopAfterTheFirstBurst) {
 }
 
 TEST(MeasurementTest, ASpikeInTheFirstBurstIsMeasuredAgain) {
-  StoppingRule rule = kRule;
+  StoppingRule rule = kFourLaunches;
   rule.min_launches = 8;
   Measurement measurement = Start(rule);
   ASSERT_TRUE(
@@ -81,7 +81,7 @@ TEST(MeasurementTest, NeverStableIsSuspectAtTheMostLaunches) {
 }
 
 TEST(MeasurementTest, StopsWhenTheDeviceTimeIsUsedUp) {
-  StoppingRule rule = kRule;
+  StoppingRule rule = kFourLaunches;
   rule.max_device_time_us = 500;
   Measurement measurement = Start(rule);
   ASSERT_TRUE(measurement.Add(Times({100, 130, 160, 190})).ok());
@@ -135,7 +135,7 @@ TEST(MeasurementTest, WhatStaysThrottledIsSuspectAndSaysWhy) {
 }
 
 TEST(MeasurementTest, EnoughCoolLaunchesMakeASoundSample) {
-  StoppingRule rule = kRule;
+  StoppingRule rule = kFourLaunches;
   rule.target_relative_error = 1e-9;
   Measurement measurement = Start(rule);
   ASSERT_TRUE(measurement.Add(Times({100, 100.1, 100.2, 100.3})).ok());
