@@ -179,8 +179,8 @@ TEST_F(EtcdFleetTablesTest, ALeaderThatDiesMidPromotionLeavesOneWinner) {
     const auto kept = [&] {
       std::vector<std::string> digests = (winner == mine ? b : a)->Candidates();
       const std::string key = HeadKey(c->Key());
-      for (const FleetHead& earlier :
-           ReadHead(key, c->registry_->Get(key)->value)->head.before)
+      const auto read = ReadHead(key, c->registry_->Get(key)->value);
+      for (const FleetHead& earlier : read->head.before)
         digests.push_back(earlier.digest);
       return digests;
     };
