@@ -11,24 +11,24 @@
 namespace wavetune {
 namespace {
 
-using Int128 = __int128;
+using I128 = __int128;
 
-constexpr Int128 kLimit = kExpressionLimit;
+constexpr I128 kLimit = kExpressionLimit;
 
 // A product of dimensions, sorted; one that stands twice is there twice.
 using Product = std::vector<int32_t>;
 
 // Coefficients that are not 0 by product: a sum in which like terms have been
 // added up.
-using Polynomial = std::map<Product, Int128>;
+using Polynomial = std::map<Product, I128>;
 
 // Smallest and largest value over all problems in range.
 struct Interval {
-  Int128 low = 0;
-  Int128 high = 0;
+  I128 low = 0;
+  I128 high = 0;
 };
 
-Int128 Saturate(Int128 value) { return std::clamp(value, -kLimit, kLimit); }
+I128 Saturate(I128 value) { return std::clamp(value, -kLimit, kLimit); }
 
 class Proof {
  public:
@@ -63,10 +63,10 @@ class Proof {
   }
 
   // Adds a side's terms, with dimensions of one extent as numbers.
-  void Add(const std::vector<Relation::Term>& terms, Int128 sign,
+  void Add(const std::vector<Relation::Term>& terms, I128 sign,
            Polynomial& sum) const {
     for (const Relation::Term& term : terms) {
-      Int128 factor = Saturate(term.coefficient);
+      I128 factor = Saturate(term.coefficient);
       Product product;
       for (const int32_t dimension : term.dimensions) {
         if (Of(dimension).min == Of(dimension).max) {
@@ -76,7 +76,7 @@ class Proof {
         }
       }
       std::sort(product.begin(), product.end());
-      Int128& coefficient = sum[product];
+      I128& coefficient = sum[product];
       coefficient += sign * factor;
       if (coefficient == 0) sum.erase(product);
     }
@@ -89,12 +89,12 @@ class Proof {
   }
 
   // Saturates, which keeps the order.
-  Interval IntervalOf(const Product& product, Int128 coefficient) const {
+  Interval IntervalOf(const Product& product, I128 coefficient) const {
     Interval at{coefficient, coefficient};
     for (const int32_t dimension : product) {
       // Extents are not negative, so the sign stays.
-      const Int128 nearer = Of(dimension).min;
-      const Int128 farther = Of(dimension).max;
+      const I128 nearer = Of(dimension).min;
+      const I128 farther = Of(dimension).max;
       at.low = Saturate(at.low * (coefficient < 0 ? farther : nearer));
       at.high = Saturate(at.high * (coefficient < 0 ? nearer : farther));
     }
@@ -114,12 +114,12 @@ class Proof {
 
   // Whether Holds computes a side without saturating, whatever its order.
   bool IsSmall(const std::vector<Relation::Term>& terms) const {
-    Int128 most = 0;
+    I128 most = 0;
     for (const Relation::Term& term : terms) {
-      Int128 value = Saturate(term.coefficient);
+      I128 value = Saturate(term.coefficient);
       if (value < 0) value = -value;
       for (const int32_t dimension : term.dimensions) {
-        value = Saturate(value * std::max<Int128>(1, Of(dimension).max));
+        value = Saturate(value * std::max<I128>(1, Of(dimension).max));
       }
       most = Saturate(most + value);
     }
@@ -141,9 +141,9 @@ class Proof {
     Interval at{kLimit * 2, -kLimit * 2};
     for (size_t corner = 0; corner < size_t{1} << dimensions_.size();
          ++corner) {
-      Int128 sum = 0;
+      I128 sum = 0;
       for (const auto& [product, coefficient] : polynomial) {
-        Int128 value = coefficient;
+        I128 value = coefficient;
         for (const int32_t dimension : product) {
           const bool upper = (corner >> dimension & 1) != 0;
           value *= upper ? Of(dimension).max : Of(dimension).min;
@@ -191,7 +191,7 @@ class Proof {
     // Names of their own: a lambda of C++20 may capture no structured binding
     // in Clang 14.
     const auto& divisor = right.begin()->first;
-    const Int128 number = right.begin()->second;
+    const I128 number = right.begin()->second;
     // A sum that has saturated is a power of two.
     if (!IsSmall(relation_.left) &&
         !(divisor.empty() && kLimit % number == 0)) {

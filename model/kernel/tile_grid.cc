@@ -10,7 +10,7 @@
 namespace wavetune {
 namespace {
 
-using Int128 = __int128;
+using I128 = __int128;
 
 // More elements than this are no use to a planner.
 constexpr int64_t kMaxElements = 4096;
@@ -43,8 +43,8 @@ int64_t FirstExtent(int64_t low, int64_t high, Condition holds) {
   return low;
 }
 
-int64_t UpToLimit(Int128 value) {
-  return static_cast<int64_t>(std::min<Int128>(value, kExpressionLimit));
+int64_t UpToLimit(I128 value) {
+  return static_cast<int64_t>(std::min<I128>(value, kExpressionLimit));
 }
 
 int64_t LargestCount(const std::vector<int64_t>& counts) {
@@ -69,9 +69,9 @@ std::vector<int64_t> GridStartingWith(int64_t first,
 
 int64_t GridAxis::Tiles(int64_t extent) const {
   if (tiles_of) return tiles_of(extent);
-  const Int128 quotient =
-      (static_cast<Int128>(coefficient) * extent + divisor - 1) / divisor;
-  return UpToLimit(UpToLimit(quotient) * static_cast<Int128>(factor) + offset);
+  const I128 quotient =
+      (static_cast<I128>(coefficient) * extent + divisor - 1) / divisor;
+  return UpToLimit(UpToLimit(quotient) * static_cast<I128>(factor) + offset);
 }
 
 int64_t GridAxis::SmallestExtent(int64_t tiles) const {
@@ -80,8 +80,7 @@ int64_t GridAxis::SmallestExtent(int64_t tiles) const {
     return enough(max) ? FirstExtent(min, max, enough) : 0;
   }
   const int64_t steps = DivideUp(std::max<int64_t>(tiles - offset, 1), factor);
-  const Int128 extent =
-      static_cast<Int128>(steps - 1) * divisor / coefficient + 1;
+  const I128 extent = static_cast<I128>(steps - 1) * divisor / coefficient + 1;
   if (extent > max) return 0;
   return std::max(min, static_cast<int64_t>(extent));
 }
@@ -93,9 +92,9 @@ int64_t GridAxis::LargestExtent(int64_t tiles) const {
     return beyond(max) ? FirstExtent(min, max, beyond) - 1 : max;
   }
   const int64_t steps = std::max<int64_t>(tiles - offset, 0) / factor;
-  const Int128 extent = static_cast<Int128>(steps) * divisor / coefficient;
+  const I128 extent = static_cast<I128>(steps) * divisor / coefficient;
   if (extent < min) return 0;
-  return static_cast<int64_t>(std::min<Int128>(extent, max));
+  return static_cast<int64_t>(std::min<I128>(extent, max));
 }
 
 int64_t GridAxis::Reach(int64_t tiles) const {
@@ -103,7 +102,7 @@ int64_t GridAxis::Reach(int64_t tiles) const {
     const int64_t extent = SmallestExtent(tiles);
     return extent == 0 ? 0 : Tiles(extent);
   }
-  Int128 sum = 0;
+  I128 sum = 0;
   for (const int64_t own : Elements(tiles)) sum += own;
   return sum == 0 ? 0 : UpToLimit(sum + base);
 }
@@ -128,7 +127,7 @@ std::vector<int64_t> GridAxis::Elements(int64_t tiles) const {
 }
 
 int64_t ProductOf(absl::Span<const int64_t> counts) {
-  Int128 product = 1;
+  I128 product = 1;
   for (const int64_t count : counts) product = UpToLimit(product * count);
   return static_cast<int64_t>(product);
 }
