@@ -1,5 +1,6 @@
 #include "formats/types.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "base/copy_fields.h"
 #include "formats/measured_fields.h"
 
 namespace wavetune {
@@ -128,84 +130,42 @@ v1::Configuration ConfigurationToProto(const Configuration& configuration) {
 
 DeviceFacts DeviceFactsFromProto(const v1::DeviceFacts& proto) {
   DeviceFacts facts;
-  facts.uuid = proto.uuid();
-  facts.label = proto.label();
-  facts.backend = proto.backend();
-  facts.architecture = proto.architecture();
-  facts.multiprocessors =
-      proto.multiprocessors() < 1 ? 1 : proto.multiprocessors();
-  facts.memory_bytes = proto.memory_bytes();
-  facts.partition = proto.partition();
-  facts.driver = proto.driver();
-  facts.runtime = proto.runtime();
-  facts.power_limit_w = proto.power_limit_w();
-  facts.compiler = proto.compiler();
-  facts.last_level_cache_bytes = proto.last_level_cache_bytes();
-  facts.max_group_size = proto.max_group_size();
-  facts.max_shared_memory_bytes = proto.max_shared_memory_bytes();
-  facts.triton = proto.triton();
-  facts.python = proto.python();
+  TakeFacts(proto, facts);
+  facts.multiprocessors = std::max(facts.multiprocessors, 1);
   return facts;
 }
 
 v1::DeviceFacts DeviceFactsToProto(const DeviceFacts& facts) {
   v1::DeviceFacts proto;
-  proto.set_uuid(facts.uuid);
-  proto.set_label(facts.label);
-  proto.set_backend(facts.backend);
-  proto.set_architecture(facts.architecture);
-  proto.set_multiprocessors(facts.multiprocessors);
-  proto.set_memory_bytes(facts.memory_bytes);
-  proto.set_partition(facts.partition);
-  proto.set_driver(facts.driver);
-  proto.set_runtime(facts.runtime);
-  proto.set_power_limit_w(facts.power_limit_w);
-  proto.set_compiler(facts.compiler);
-  proto.set_last_level_cache_bytes(facts.last_level_cache_bytes);
-  proto.set_max_group_size(facts.max_group_size);
-  proto.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
-  proto.set_triton(facts.triton);
-  proto.set_python(facts.python);
+  GiveFacts(facts, proto);
   return proto;
 }
 
 DeviceState DeviceStateFromProto(const v1::DeviceState& proto) {
   DeviceState state;
-  state.looked_at_us = proto.looked_at_us();
-  state.sm_clock_mhz = proto.sm_clock_mhz();
-  state.throttle_reasons = proto.throttle_reasons();
+  TAKE_FIELDS(proto, state, looked_at_us, sm_clock_mhz, throttle_reasons,
+              memory_used_bytes, memory_total_bytes, own_workers, power_limit_w,
+              busy, temperature_c);
   if (proto.has_utilisation_percent()) {
     state.utilisation_percent = proto.utilisation_percent();
   }
   if (proto.has_other_processes()) {
     state.other_processes = proto.other_processes();
   }
-  state.memory_used_bytes = proto.memory_used_bytes();
-  state.memory_total_bytes = proto.memory_total_bytes();
-  state.own_workers = proto.own_workers();
-  state.power_limit_w = proto.power_limit_w();
-  state.busy = proto.busy();
-  state.temperature_c = proto.temperature_c();
   return state;
 }
 
 v1::DeviceState DeviceStateToProto(const DeviceState& state) {
   v1::DeviceState proto;
-  proto.set_looked_at_us(state.looked_at_us);
-  proto.set_sm_clock_mhz(state.sm_clock_mhz);
-  proto.set_throttle_reasons(state.throttle_reasons);
+  GIVE_FIELDS(state, proto, looked_at_us, sm_clock_mhz, throttle_reasons,
+              memory_used_bytes, memory_total_bytes, own_workers, power_limit_w,
+              busy, temperature_c);
   if (state.utilisation_percent.has_value()) {
     proto.set_utilisation_percent(*state.utilisation_percent);
   }
   if (state.other_processes.has_value()) {
     proto.set_other_processes(*state.other_processes);
   }
-  proto.set_memory_used_bytes(state.memory_used_bytes);
-  proto.set_memory_total_bytes(state.memory_total_bytes);
-  proto.set_own_workers(state.own_workers);
-  proto.set_power_limit_w(state.power_limit_w);
-  proto.set_busy(state.busy);
-  proto.set_temperature_c(state.temperature_c);
   return proto;
 }
 
@@ -213,22 +173,18 @@ Candidate CandidateFromProto(const Configuration& configuration,
                              const v1::CandidateFacts& proto) {
   Candidate candidate;
   candidate.configuration = configuration;
-  candidate.tiles_per_wave =
-      proto.tiles_per_wave() < 1 ? 1 : proto.tiles_per_wave();
-  candidate.blocks_per_multiprocessor = proto.blocks_per_multiprocessor() < 1
-                                            ? 1
-                                            : proto.blocks_per_multiprocessor();
-  candidate.registers = proto.registers();
-  candidate.shared_memory_bytes = proto.shared_memory_bytes();
+  TAKE_FIELDS(proto, candidate, tiles_per_wave, blocks_per_multiprocessor,
+              registers, shared_memory_bytes);
+  candidate.tiles_per_wave = std::max<int64_t>(candidate.tiles_per_wave, 1);
+  candidate.blocks_per_multiprocessor =
+      std::max(candidate.blocks_per_multiprocessor, 1);
   return candidate;
 }
 
 v1::CandidateFacts CandidateFactsToProto(const Candidate& candidate) {
   v1::CandidateFacts proto;
-  proto.set_tiles_per_wave(candidate.tiles_per_wave);
-  proto.set_blocks_per_multiprocessor(candidate.blocks_per_multiprocessor);
-  proto.set_registers(candidate.registers);
-  proto.set_shared_memory_bytes(candidate.shared_memory_bytes);
+  GIVE_FIELDS(candidate, proto, tiles_per_wave, blocks_per_multiprocessor,
+              registers, shared_memory_bytes);
   return proto;
 }
 
@@ -292,11 +248,8 @@ v1::ExplainedGroup ExplainedGroupToProto(
   if (row.row_regime.max_fill < 1)
     absl::StrAppend(&regime, " fill<=", row.row_regime.max_fill);
   proto.set_row_regime(regime);
-  proto.set_latency_us(row.latency_us);
-  proto.set_relative_bound(row.relative_bound);
-  proto.set_legal(row.legal);
-  proto.set_chosen(row.chosen);
-  proto.set_extrapolated(row.extrapolated);
+  GIVE_FIELDS(row, proto, latency_us, relative_bound, legal, chosen,
+              extrapolated);
   if (!row.legal)
     proto.set_reason("a problem predicate of the manifest excludes it here");
   return proto;

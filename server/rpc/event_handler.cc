@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/status_macros.h"
 #include "formats/foreign_text.h"
 
@@ -16,17 +17,9 @@ namespace {
 
 v1::Event EventToProto(const EventRecord& event) {
   v1::Event proto;
-  proto.set_id(event.id);
-  proto.set_at_us(event.at_us);
+  GIVE_FIELDS(event, proto, id, at_us, warning, kernel, device_uuid,
+              silicon_key, digest, job_id, by, text);
   proto.set_kind(static_cast<v1::Event::Kind>(event.kind));
-  proto.set_warning(event.warning);
-  proto.set_kernel(event.kernel);
-  proto.set_device_uuid(event.device_uuid);
-  proto.set_silicon_key(event.silicon_key);
-  proto.set_digest(event.digest);
-  proto.set_job_id(event.job_id);
-  proto.set_by(event.by);
-  proto.set_text(event.text);
   return proto;
 }
 

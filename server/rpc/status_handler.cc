@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/process_facts.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
@@ -22,13 +23,8 @@ v1::FleetProfileStatus FleetProfileToProto(const FleetView::Profile& seen) {
   status.set_fleet_class(seen.fleet_class);
   status.set_kernel(profile.key.kernel);
   status.set_holder(seen.holder);
-  status.set_node(profile.node);
-  status.set_by(profile.by);
-  status.set_why(profile.why);
-  status.set_asked_at_us(profile.asked_at_us);
-  status.set_done(profile.done);
-  status.set_done_by(profile.done_by);
-  status.set_outcome(profile.outcome);
+  GIVE_FIELDS(profile, status, node, by, why, asked_at_us, done, done_by,
+              outcome);
   status.set_refused(profile.done && profile.digest.empty());
   for (const FleetProfile::Failure& failure : profile.failures) {
     v1::FleetNodeBehind* const added = status.add_failures();
@@ -110,46 +106,29 @@ absl::Status StatusHandler::GetFleet(v1::GetFleetResponse* response) const {
       options_.fleet ? options_.fleet() : std::nullopt;
   if (!view) return absl::OkStatus();
   response->set_node(view->node);
-  response->set_publishes(view->publishes);
-  response->set_outage(view->outage);
-  response->set_never_reached(view->never_reached);
+  GIVE_FIELDS(*view, *response, publishes, outage, never_reached);
   for (const FleetView::Standing& standing : view->heads) {
     v1::FleetHeadStatus* const head = response->add_heads();
-    head->set_fleet_class(standing.fleet_class);
-    head->set_kernel(standing.kernel);
-    head->set_behind(standing.behind);
-    head->set_frozen(standing.frozen);
-    head->set_followed_only(standing.followed_only);
+    GIVE_FIELDS(standing, *head, fleet_class, kernel, behind, frozen,
+                followed_only);
     if (!standing.accepted) continue;
     head->set_silicon_key(standing.accepted->key.silicon_key);
     head->set_environment_key(standing.accepted->key.environment_key);
-    head->set_digest(standing.accepted->digest);
-    head->set_epoch(standing.accepted->epoch);
-    head->set_node(standing.accepted->node);
-    head->set_published_at_us(standing.accepted->published_at_us);
+    GIVE_FIELDS(*standing.accepted, *head, digest, epoch, node,
+                published_at_us);
   }
   response->set_absent(view->absent);
   for (const FleetView::Profile& profile : view->profiles)
     *response->add_profiles() = FleetProfileToProto(profile);
   for (const FleetView::Rollout& rollout : view->rollouts) {
     v1::FleetRolloutStatus* const added = response->add_rollouts();
-    added->set_fleet_class(rollout.fleet_class);
-    added->set_kernel(rollout.kernel);
-    added->set_digest(rollout.digest);
+    GIVE_FIELDS(rollout, *added, fleet_class, kernel, digest, stage, driver,
+                halted);
     added->mutable_stages()->Add(rollout.stages.begin(), rollout.stages.end());
-    added->set_stage(rollout.stage);
-    added->set_driver(rollout.driver);
-    added->set_halted(rollout.halted);
   }
   const FleetView::Counts& counts = view->counts;
-  response->set_adopted(counts.adopted);
-  response->set_published(counts.published);
-  response->set_lost(counts.lost);
-  response->set_restored(counts.restored);
-  response->set_refused_signature(counts.refused_signature);
-  response->set_refused_replayed(counts.refused_replayed);
-  response->set_refused_payload(counts.refused_payload);
-  response->set_withdrawn(counts.withdrawn);
+  GIVE_FIELDS(counts, *response, adopted, published, lost, restored,
+              refused_signature, refused_replayed, refused_payload, withdrawn);
   return absl::OkStatus();
 }
 
@@ -172,15 +151,11 @@ absl::Status StatusHandler::ListDevices(
   for (const AgentDirectory::Known& known : options_.devices->List()) {
     v1::DeviceStatus* const device = response->add_devices();
     *device->mutable_facts() = DeviceFactsToProto(known.record.facts);
-    device->set_attached(known.attached);
-    device->set_problem(known.problem);
-    device->set_silent_s(known.silent_s);
+    GIVE_FIELDS(known, *device, attached, problem, silent_s, class_ratio,
+                left_out, unrated);
     device->set_silicon_key(SiliconKey(known.record.facts));
     device->set_environment_key(EnvironmentKey(known.record.facts));
     device->set_last_seen_us(known.record.last_seen_us);
-    device->set_class_ratio(known.class_ratio);
-    device->set_left_out(known.left_out);
-    device->set_unrated(known.unrated);
     if (known.state.has_value()) {
       *device->mutable_state() = DeviceStateToProto(*known.state);
     }
@@ -205,9 +180,7 @@ absl::Status StatusHandler::ListKernels(
     } else {
       kernel->mutable_spec()->set_name(entry.name);
     }
-    kernel->set_path(entry.path);
-    kernel->set_configurations(entry.configurations);
-    kernel->set_problem(entry.problem);
+    GIVE_FIELDS(entry, *kernel, path, configurations, problem);
     if (entry.folder == nullptr) continue;
     for (const ServingTable& table : snapshot->tables) {
       if (table.record.key.kernel == entry.name) {

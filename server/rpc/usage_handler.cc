@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/status_macros.h"
 #include "formats/types.h"
 #include "model/kernel/device.h"
@@ -157,11 +158,8 @@ double DecisionsClaimed(const v1::ReportedUsage& usage) {
 
 v1::SourceCounts WeightsToProto(const UsageWeights& weights) {
   v1::SourceCounts counts;
-  counts.set_fitted(weights.fitted);
-  counts.set_wide_bound(weights.wide_bound);
-  counts.set_extrapolated(weights.extrapolated);
-  counts.set_stale(weights.stale);
-  counts.set_default_configuration(weights.default_configuration);
+  GIVE_FIELDS(weights, counts, fitted, wide_bound, extrapolated, stale,
+              default_configuration);
   return counts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/copy_fields.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "formats/expert_routing.h"
@@ -49,14 +50,10 @@ absl::Status WorkloadHandler::TakeTurn(const std::string& user) {
 v1::WorkloadInfo WorkloadHandler::ToProto(
     const WorkloadCatalog::Entry& entry) const {
   v1::WorkloadInfo info;
-  info.set_name(entry.record.name);
+  GIVE_FIELDS(entry.record, info, name, tensor_parallel, expert_parallel,
+              max_tokens, user, added_at_us);
   info.set_architecture(entry.layers.architecture);
-  info.set_tensor_parallel(entry.record.tensor_parallel);
-  info.set_expert_parallel(entry.record.expert_parallel);
-  info.set_max_tokens(entry.record.max_tokens);
   *info.mutable_routing() = ExpertRoutingToProto(entry.record.routing);
-  info.set_user(entry.record.user);
-  info.set_added_at_us(entry.record.added_at_us);
   info.set_config_bytes(entry.config_bytes);
   info.mutable_notes()->Assign(entry.layers.notes.begin(),
                                entry.layers.notes.end());

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "formats/measured_fields.h"
@@ -63,61 +64,44 @@ DriftAction ActionFromStored(int32_t action) {
   }
 }
 
+#define WAVETUNE_DRIFT_FIELDS \
+  from_environment, to_environment, digest, samples, seconds, reason
+#define WAVETUNE_DRIFT_REGIME_FIELDS \
+  specialisation, name, pairs, median_ratio, worst_ratio, drifted
+
 v1::StoredDrift DriftToStored(const DriftReport& report) {
   v1::StoredDrift stored;
-  stored.set_from_environment(report.from_environment);
-  stored.set_to_environment(report.to_environment);
-  stored.set_digest(report.digest);
-  stored.set_samples(report.samples);
-  stored.set_seconds(report.seconds);
+  GIVE_FIELDS(report, stored, WAVETUNE_DRIFT_FIELDS);
   for (const DriftRegime& regime : report.regimes) {
-    v1::StoredDriftRegime* const entry = stored.add_regimes();
-    entry->set_specialisation(regime.specialisation);
-    entry->set_name(regime.name);
-    entry->set_pairs(regime.pairs);
-    entry->set_median_ratio(regime.median_ratio);
-    entry->set_worst_ratio(regime.worst_ratio);
-    entry->set_drifted(regime.drifted);
+    v1::StoredDriftRegime& entry = *stored.add_regimes();
+    GIVE_FIELDS(regime, entry, WAVETUNE_DRIFT_REGIME_FIELDS);
   }
   stored.set_action(static_cast<int32_t>(report.action));
-  stored.set_reason(report.reason);
   return stored;
 }
 
 // An action of a later daemon is kUndecided.
 DriftReport DriftFromStored(const v1::StoredDrift& stored) {
-  DriftReport report{.from_environment = stored.from_environment(),
-                     .to_environment = stored.to_environment(),
-                     .digest = stored.digest(),
-                     .samples = stored.samples(),
-                     .seconds = stored.seconds()};
+  DriftReport report;
+  TAKE_FIELDS(stored, report, WAVETUNE_DRIFT_FIELDS);
   for (const v1::StoredDriftRegime& entry : stored.regimes()) {
-    report.regimes.push_back({.specialisation = entry.specialisation(),
-                              .name = entry.name(),
-                              .pairs = entry.pairs(),
-                              .median_ratio = entry.median_ratio(),
-                              .worst_ratio = entry.worst_ratio(),
-                              .drifted = entry.drifted()});
+    DriftRegime& regime = report.regimes.emplace_back();
+    TAKE_FIELDS(entry, regime, WAVETUNE_DRIFT_REGIME_FIELDS);
   }
   report.action = ActionFromStored(stored.action());
-  report.reason = stored.reason();
   return report;
 }
 
 v1::StoredProfileKey KeyToStored(const ProfileKey& key) {
   v1::StoredProfileKey stored;
-  stored.set_kernel(key.kernel);
-  stored.set_fingerprint(key.fingerprint);
-  stored.set_silicon_key(key.silicon_key);
-  stored.set_environment_key(key.environment_key);
+  GIVE_FIELDS(key, stored, kernel, fingerprint, silicon_key, environment_key);
   return stored;
 }
 
 ProfileKey KeyFromStored(const v1::StoredProfileKey& stored) {
-  return {.kernel = stored.kernel(),
-          .fingerprint = stored.fingerprint(),
-          .silicon_key = stored.silicon_key(),
-          .environment_key = stored.environment_key()};
+  ProfileKey key;
+  TAKE_FIELDS(stored, key, kernel, fingerprint, silicon_key, environment_key);
+  return key;
 }
 
 v1::StoredCandidate CandidateToStored(const CandidateRecord& record) {
@@ -128,11 +112,8 @@ v1::StoredCandidate CandidateToStored(const CandidateRecord& record) {
   for (int64_t value : candidate.configuration.values()) {
     stored.add_configuration(value);
   }
-  stored.set_tiles_per_wave(candidate.tiles_per_wave);
-  stored.set_blocks_per_multiprocessor(candidate.blocks_per_multiprocessor);
-  stored.set_registers(candidate.registers);
-  stored.set_shared_memory_bytes(candidate.shared_memory_bytes);
-  stored.set_excluded_reason(candidate.excluded_reason);
+  GIVE_FIELDS(candidate, stored, tiles_per_wave, blocks_per_multiprocessor,
+              registers, shared_memory_bytes, excluded_reason);
   stored.set_rechecks(record.rechecks);
   return stored;
 }
@@ -143,38 +124,25 @@ absl::StatusOr<CandidateRecord> CandidateFromStored(
   record.specialisation = stored.specialisation();
   ASSIGN_OR_RETURN(record.candidate.configuration,
                    ConfigurationFromStored(stored.configuration()));
-  record.candidate.tiles_per_wave = stored.tiles_per_wave();
-  record.candidate.blocks_per_multiprocessor =
-      stored.blocks_per_multiprocessor();
-  record.candidate.registers = stored.registers();
-  record.candidate.shared_memory_bytes = stored.shared_memory_bytes();
-  record.candidate.excluded_reason = stored.excluded_reason();
+  TAKE_FIELDS(stored, record.candidate, tiles_per_wave,
+              blocks_per_multiprocessor, registers, shared_memory_bytes,
+              excluded_reason);
   record.rechecks = stored.rechecks();
   return record;
 }
+
+#define WAVETUNE_TABLE_FIELDS                                          \
+  digest, epoch, revision, promoted_at_us, size_bytes, portfolio_size, \
+      device_label, device_uuid, withdrawn, compiler, job_id, by, why, \
+      carried_from, unverified, fit_residual
 
 v1::StoredTableRecord TableRecordToStored(const TableRecord& record) {
   v1::StoredTableRecord stored;
   stored.set_format(kStoredFormat);
   *stored.mutable_key() = KeyToStored(record.key);
-  stored.set_digest(record.digest);
-  stored.set_epoch(record.epoch);
-  stored.set_revision(record.revision);
-  stored.set_promoted_at_us(record.promoted_at_us);
-  stored.set_size_bytes(record.size_bytes);
-  stored.set_portfolio_size(record.portfolio_size);
-  stored.set_device_label(record.device_label);
-  stored.set_device_uuid(record.device_uuid);
-  stored.set_withdrawn(record.withdrawn);
+  GIVE_FIELDS(record, stored, WAVETUNE_TABLE_FIELDS);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
-  stored.set_compiler(record.compiler);
   stored.set_how(static_cast<int32_t>(record.how));
-  stored.set_job_id(record.job_id);
-  stored.set_by(record.by);
-  stored.set_why(record.why);
-  stored.set_carried_from(record.carried_from);
-  stored.set_unverified(record.unverified);
-  stored.set_fit_residual(record.fit_residual);
   return stored;
 }
 
@@ -186,25 +154,12 @@ PromotionKind OriginFromStored(int32_t how) {
 }
 
 TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
-  return {.key = KeyFromStored(stored.key()),
-          .digest = stored.digest(),
-          .epoch = stored.epoch(),
-          .revision = stored.revision(),
-          .promoted_at_us = stored.promoted_at_us(),
-          .size_bytes = stored.size_bytes(),
-          .portfolio_size = stored.portfolio_size(),
-          .device_label = stored.device_label(),
-          .device_uuid = stored.device_uuid(),
-          .withdrawn = stored.withdrawn(),
-          .notes = {stored.notes().begin(), stored.notes().end()},
-          .compiler = stored.compiler(),
-          .how = OriginFromStored(stored.how()),
-          .job_id = stored.job_id(),
-          .by = stored.by(),
-          .why = stored.why(),
-          .carried_from = stored.carried_from(),
-          .unverified = stored.unverified(),
-          .fit_residual = stored.fit_residual()};
+  TableRecord record;
+  record.key = KeyFromStored(stored.key());
+  TAKE_FIELDS(stored, record, WAVETUNE_TABLE_FIELDS);
+  record.notes.assign(stored.notes().begin(), stored.notes().end());
+  record.how = OriginFromStored(stored.how());
+  return record;
 }
 
 // Sets what a job was asked to do.
@@ -287,33 +242,27 @@ absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   return absl::OkStatus();
 }
 
+#define WAVETUNE_PROGRESS_FIELDS                                         \
+  done, total, samples, throttled_samples, device_time_us, seconds_left, \
+      message, not_meant_for_device, digest, created_at_us, finished_at_us
+
 // Sets where a job stands.
 void AddProgress(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_state(EnumToStored(record.state));
   stored.set_phase(EnumToStored(record.phase));
-  stored.set_done(record.done);
-  stored.set_total(record.total);
-  stored.set_samples(record.samples);
-  stored.set_throttled_samples(record.throttled_samples);
-  stored.set_device_time_us(record.device_time_us);
-  stored.set_seconds_left(record.seconds_left);
+  GIVE_FIELDS(record, stored, WAVETUNE_PROGRESS_FIELDS);
   stored.mutable_device_uuids()->Assign(record.device_uuids.begin(),
                                         record.device_uuids.end());
-  stored.set_message(record.message);
   stored.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
   for (const CandidateRecord& candidate : record.excluded) {
     *stored.add_excluded() = CandidateToStored(candidate);
   }
-  stored.set_not_meant_for_device(record.not_meant_for_device);
-  stored.set_digest(record.digest);
   stored.set_regrets(record.regret_before >= 0 || record.regret_after >= 0);
   if (stored.regrets()) {
     stored.set_regret_before(record.regret_before);
     stored.set_regret_after(record.regret_after);
   }
   if (record.drift) *stored.mutable_drift() = DriftToStored(*record.drift);
-  stored.set_created_at_us(record.created_at_us);
-  stored.set_finished_at_us(record.finished_at_us);
 }
 
 absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
@@ -321,54 +270,28 @@ absl::Status ReadProgress(const v1::StoredJob& stored, JobRecord& record) {
                    EnumFromStored(stored.state(), JobState::kCancelled));
   ASSIGN_OR_RETURN(record.phase,
                    EnumFromStored(stored.phase(), JobPhase::kDriftProbe));
-  record.done = stored.done();
-  record.total = stored.total();
-  record.samples = stored.samples();
-  record.throttled_samples = stored.throttled_samples();
-  record.device_time_us = stored.device_time_us();
-  record.seconds_left = stored.seconds_left();
+  TAKE_FIELDS(stored, record, WAVETUNE_PROGRESS_FIELDS);
   record.device_uuids.assign(stored.device_uuids().begin(),
                              stored.device_uuids().end());
-  record.message = stored.message();
   record.notes.assign(stored.notes().begin(), stored.notes().end());
   for (const v1::StoredCandidate& excluded : stored.excluded()) {
     ASSIGN_OR_RETURN(CandidateRecord candidate, CandidateFromStored(excluded));
     record.excluded.push_back(std::move(candidate));
   }
-  record.not_meant_for_device = stored.not_meant_for_device();
-  record.digest = stored.digest();
   if (stored.regrets()) {
     record.regret_before = stored.regret_before();
     record.regret_after = stored.regret_after();
   }
   if (stored.has_drift()) record.drift = DriftFromStored(stored.drift());
-  record.created_at_us = stored.created_at_us();
-  record.finished_at_us = stored.finished_at_us();
   return absl::OkStatus();
 }
 
 }  // namespace
 
 std::string EncodeStoredDevice(const DeviceRecord& record) {
-  const DeviceFacts& facts = record.facts;
   v1::StoredDevice stored;
   stored.set_format(kStoredFormat);
-  stored.set_uuid(facts.uuid);
-  stored.set_label(facts.label);
-  stored.set_backend(facts.backend);
-  stored.set_architecture(facts.architecture);
-  stored.set_multiprocessors(facts.multiprocessors);
-  stored.set_memory_bytes(facts.memory_bytes);
-  stored.set_partition(facts.partition);
-  stored.set_driver(facts.driver);
-  stored.set_runtime(facts.runtime);
-  stored.set_power_limit_w(facts.power_limit_w);
-  stored.set_compiler(facts.compiler);
-  stored.set_last_level_cache_bytes(facts.last_level_cache_bytes);
-  stored.set_max_group_size(facts.max_group_size);
-  stored.set_max_shared_memory_bytes(facts.max_shared_memory_bytes);
-  stored.set_triton(facts.triton);
-  stored.set_python(facts.python);
+  GiveFacts(record.facts, stored);
   stored.set_last_seen_us(record.last_seen_us);
   return stored.SerializeAsString();
 }
@@ -377,22 +300,7 @@ absl::StatusOr<DeviceRecord> DecodeStoredDevice(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredDevice stored,
                    ParseStored<v1::StoredDevice>(bytes));
   DeviceRecord record;
-  record.facts = {.uuid = stored.uuid(),
-                  .label = stored.label(),
-                  .backend = stored.backend(),
-                  .architecture = stored.architecture(),
-                  .multiprocessors = stored.multiprocessors(),
-                  .memory_bytes = stored.memory_bytes(),
-                  .partition = stored.partition(),
-                  .driver = stored.driver(),
-                  .runtime = stored.runtime(),
-                  .power_limit_w = stored.power_limit_w(),
-                  .compiler = stored.compiler(),
-                  .last_level_cache_bytes = stored.last_level_cache_bytes(),
-                  .max_group_size = stored.max_group_size(),
-                  .max_shared_memory_bytes = stored.max_shared_memory_bytes(),
-                  .triton = stored.triton(),
-                  .python = stored.python()};
+  TakeFacts(stored, record.facts);
   record.last_seen_us = stored.last_seen_us();
   return record;
 }
@@ -406,9 +314,7 @@ std::string EncodeStoredSample(const SampleRecord& record) {
   }
   SetStoredProblem(sample.problem, stored);
   GiveMeasured(sample, stored);
-  stored.set_device_uuid(record.device_uuid);
-  stored.set_measured_at_us(record.measured_at_us);
-  stored.set_job_id(record.job_id);
+  GIVE_FIELDS(record, stored, device_uuid, measured_at_us, job_id);
   return stored.SerializeAsString();
 }
 
@@ -424,9 +330,7 @@ absl::StatusOr<SampleRecord> DecodeStoredSample(absl::string_view bytes) {
     return absl::DataLossError("StoredSample has no finite latency");
   }
   TakeMeasured(stored, sample);
-  record.device_uuid = stored.device_uuid();
-  record.measured_at_us = stored.measured_at_us();
-  record.job_id = stored.job_id();
+  TAKE_FIELDS(stored, record, device_uuid, measured_at_us, job_id);
   return record;
 }
 
@@ -443,9 +347,7 @@ absl::StatusOr<CandidateRecord> DecodeStoredCandidate(absl::string_view bytes) {
 std::string EncodeStoredGeneration(const GenerationRecord& record) {
   v1::StoredGeneration stored;
   stored.set_format(kStoredFormat);
-  stored.set_samples(record.samples);
-  stored.set_size_bytes(record.size_bytes);
-  stored.set_next_sequence(record.next_sequence);
+  GIVE_FIELDS(record, stored, samples, size_bytes, next_sequence);
   return stored.SerializeAsString();
 }
 
@@ -453,9 +355,9 @@ absl::StatusOr<GenerationRecord> DecodeStoredGeneration(
     absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredGeneration stored,
                    ParseStored<v1::StoredGeneration>(bytes));
-  return GenerationRecord{.samples = stored.samples(),
-                          .size_bytes = stored.size_bytes(),
-                          .next_sequence = stored.next_sequence()};
+  GenerationRecord record;
+  TAKE_FIELDS(stored, record, samples, size_bytes, next_sequence);
+  return record;
 }
 
 std::string EncodeStoredTableRecord(const TableRecord& record) {
@@ -471,23 +373,15 @@ absl::StatusOr<TableRecord> DecodeStoredTableRecord(absl::string_view bytes) {
 std::string EncodeStoredPin(const PinRecord& record) {
   v1::StoredPin stored;
   stored.set_format(kStoredFormat);
-  stored.set_kernel(record.kernel);
-  stored.set_silicon_key(record.silicon_key);
-  stored.set_digest(record.digest);
-  stored.set_by(record.by);
-  stored.set_why(record.why);
-  stored.set_at_us(record.at_us);
+  GIVE_FIELDS(record, stored, kernel, silicon_key, digest, by, why, at_us);
   return stored.SerializeAsString();
 }
 
 absl::StatusOr<PinRecord> DecodeStoredPin(absl::string_view bytes) {
   ASSIGN_OR_RETURN(v1::StoredPin stored, ParseStored<v1::StoredPin>(bytes));
-  return PinRecord{.kernel = stored.kernel(),
-                   .silicon_key = stored.silicon_key(),
-                   .digest = stored.digest(),
-                   .by = stored.by(),
-                   .why = stored.why(),
-                   .at_us = stored.at_us()};
+  PinRecord record;
+  TAKE_FIELDS(stored, record, kernel, silicon_key, digest, by, why, at_us);
+  return record;
 }
 
 std::string EncodeStoredRejected(const RejectedTable& table) {
@@ -500,9 +394,7 @@ std::string EncodeStoredRejected(const RejectedTable& table) {
     v1::StoredRejectedPoint* const entry = stored.add_points();
     *entry->mutable_problem() =
         UsedProblemToStored({.problem = point.problem, .weight = point.weight});
-    entry->set_chosen_us(point.chosen_us);
-    entry->set_incumbent_us(point.incumbent_us);
-    entry->set_default_us(point.default_us);
+    GIVE_FIELDS(point, *entry, chosen_us, incumbent_us, default_us);
   }
   return stored.SerializeAsString();
 }
@@ -516,11 +408,10 @@ absl::StatusOr<RejectedTable> DecodeStoredRejected(absl::string_view bytes) {
   for (const v1::StoredRejectedPoint& point : stored.points()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry,
                      UsedProblemFromStored(point.problem()));
-    table.points.push_back({.problem = std::move(entry.problem),
-                            .weight = entry.weight,
-                            .chosen_us = point.chosen_us(),
-                            .incumbent_us = point.incumbent_us(),
-                            .default_us = point.default_us()});
+    RejectedPoint& added = table.points.emplace_back();
+    added.problem = std::move(entry.problem);
+    added.weight = entry.weight;
+    TAKE_FIELDS(point, added, chosen_us, incumbent_us, default_us);
   }
   return table;
 }

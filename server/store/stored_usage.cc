@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/status_macros.h"
 #include "server/store/stored_format.h"
 
@@ -14,11 +15,8 @@ namespace {
 
 v1::StoredUsageWeights WeightsToStored(const UsageWeights& weights) {
   v1::StoredUsageWeights stored;
-  stored.set_fitted(weights.fitted);
-  stored.set_wide_bound(weights.wide_bound);
-  stored.set_extrapolated(weights.extrapolated);
-  stored.set_stale(weights.stale);
-  stored.set_default_configuration(weights.default_configuration);
+  GIVE_FIELDS(weights, stored, fitted, wide_bound, extrapolated, stale,
+              default_configuration);
   return stored;
 }
 
@@ -32,11 +30,10 @@ absl::StatusOr<UsageWeights> WeightsFromStored(
           absl::StrCat("a count of decisions is ", weight));
     }
   }
-  return UsageWeights{.fitted = stored.fitted(),
-                      .wide_bound = stored.wide_bound(),
-                      .extrapolated = stored.extrapolated(),
-                      .stale = stored.stale(),
-                      .default_configuration = stored.default_configuration()};
+  UsageWeights weights;
+  TAKE_FIELDS(stored, weights, fitted, wide_bound, extrapolated, stale,
+              default_configuration);
+  return weights;
 }
 
 }  // namespace
@@ -65,21 +62,18 @@ absl::StatusOr<HeavyHitters::Entry> UsedProblemFromStored(
 std::string EncodeStoredUsage(const UsageRecord& record) {
   v1::StoredUsage stored;
   stored.set_format(kStoredFormat);
-  stored.set_kernel(record.kernel);
-  stored.set_silicon_key(record.silicon_key);
-  stored.set_updated_at_us(record.updated_at_us);
+  GIVE_FIELDS(record, stored, kernel, silicon_key, updated_at_us, digest,
+              reported_at_us);
   for (const auto& [name, weights] : record.specialisations) {
     (*stored.mutable_specialisations())[name] = WeightsToStored(weights);
   }
   for (const HeavyHitters::Entry& used : record.problems) {
     *stored.add_problems() = UsedProblemToStored(used);
   }
-  stored.set_digest(record.digest);
   *stored.mutable_with_table() = WeightsToStored(record.with_table);
   stored.set_refined_at_us(record.refined.at_us);
   stored.set_refined_uncertain_share(record.refined.uncertain_share);
   stored.set_refined_in_vain(record.refined.in_vain);
-  stored.set_reported_at_us(record.reported_at_us);
   return SerializeStored(stored);
 }
 
@@ -87,9 +81,8 @@ absl::StatusOr<UsageRecord> DecodeStoredUsage(absl::string_view bytes) {
   ASSIGN_OR_RETURN(const v1::StoredUsage stored,
                    ParseStored<v1::StoredUsage>(bytes));
   UsageRecord record;
-  record.kernel = stored.kernel();
-  record.silicon_key = stored.silicon_key();
-  record.updated_at_us = stored.updated_at_us();
+  TAKE_FIELDS(stored, record, kernel, silicon_key, updated_at_us, digest,
+              reported_at_us);
   for (const auto& [name, weights] : stored.specialisations()) {
     ASSIGN_OR_RETURN(record.specialisations[name], WeightsFromStored(weights));
   }
@@ -97,12 +90,10 @@ absl::StatusOr<UsageRecord> DecodeStoredUsage(absl::string_view bytes) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.problems.push_back(std::move(entry));
   }
-  record.digest = stored.digest();
   ASSIGN_OR_RETURN(record.with_table, WeightsFromStored(stored.with_table()));
   record.refined = {.at_us = stored.refined_at_us(),
                     .uncertain_share = stored.refined_uncertain_share(),
                     .in_vain = std::clamp(stored.refined_in_vain(), 0, 64)};
-  record.reported_at_us = stored.reported_at_us();
   return record;
 }
 
