@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/input_file.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
@@ -60,26 +60,24 @@ std::string Shown(absl::string_view word) {
   return absl::CHexEscape(ShortenedText(word, kMostShownBytes));
 }
 
-// CLI11 takes any '#' for a comment, also that of "/a#b".
-std::string WithoutComments(absl::string_view text) {
-  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  for (absl::string_view& line : lines) {
-    size_t at = line.find('#');
-    while (at != absl::string_view::npos && at > 0 &&
-           !absl::ascii_isspace(line[at - 1]))
-      at = line.find('#', at + 1);
-    line = line.substr(0, at);
-  }
-  return absl::StrJoin(lines, "\n");
+// Returns the line without its comment and the space around it. A '#' within a
+// word, as in "/a#b", begins none.
+absl::string_view WithoutComment(absl::string_view line) {
+  size_t at = line.find('#');
+  while (at != absl::string_view::npos && at > 0 &&
+         !absl::ascii_isspace(line[at - 1]))
+    at = line.find('#', at + 1);
+  return absl::StripAsciiWhitespace(line.substr(0, at));
 }
 
-std::vector<CLI::ConfigItem> ItemsOf(absl::string_view text) {
-  // A value is one whole line: not a list in brackets, which "[::1]:9478" would
-  // begin, nor one with commas, as "etcd://a:1,b:1" is.
-  CLI::ConfigBase format;
-  format.comment('\n')->arrayBounds('\n', '\n');
-  std::istringstream lines(WithoutComments(text));
-  return format.from_config(lines);
+// Takes the name of a section from its line.
+absl::StatusOr<std::string> SectionOf(absl::string_view line) {
+  const absl::string_view inner =
+      absl::StripSuffix(absl::StripPrefix(line, "["), "]");
+  std::string name(absl::StripAsciiWhitespace(inner));
+  if (absl::EndsWith(line, "]") && IsIn(ConfigSections(), name)) return name;
+  return absl::InvalidArgumentError(absl::StrCat(
+      Shown(line), " is no section", Suggestion(name, ConfigSections())));
 }
 
 // A list that is one value elsewhere has a delimiter.
@@ -141,32 +139,47 @@ OptionSources::Taken* OptionSources::Find(const std::string& key) {
 
 absl::Status OptionSources::ApplyText(absl::string_view text) {
   std::map<Taken*, std::vector<std::string>> values;
-  for (const CLI::ConfigItem& item : ItemsOf(text)) {
-    const std::string section = absl::StrJoin(item.parents, ".");
-    if (section.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          Shown(item.name), " stands before any section: put [",
-          absl::StrJoin(ConfigSections(), "] or ["), "] above it"));
-    }
-    if (!IsIn(ConfigSections(), section)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("[", Shown(section), "] is no section",
-                       Suggestion(section, ConfigSections())));
-    }
-    if (section != section_ || item.inputs.empty()) continue;
-    Taken* const taken = Find(item.name);
-    if (taken == nullptr) {
-      std::vector<std::string> known;
-      for (const Taken& other : taken_) known.push_back(other.name);
-      return absl::InvalidArgumentError(
-          absl::StrCat("[", section_, "] has no key ", Shown(item.name),
-                       Suggestion(item.name, known)));
-    }
-    for (const std::string& value : item.inputs)
-      if (!value.empty()) values[taken].push_back(value);
+  std::string section;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    const absl::Status status = TakeLine(WithoutComment(line), section, values);
+    if (!status.ok()) return AtPath(status, absl::StrCat("line ", number));
   }
   for (const auto& [taken, given] : values)
     RETURN_IF_ERROR(ApplyValues(*taken, given));
+  return absl::OkStatus();
+}
+
+absl::Status OptionSources::TakeLine(
+    absl::string_view line, std::string& section,
+    std::map<Taken*, std::vector<std::string>>& values) {
+  if (line.empty()) return absl::OkStatus();
+  if (line.front() == '[') {
+    ASSIGN_OR_RETURN(section, SectionOf(line));
+    return absl::OkStatus();
+  }
+  const size_t equals = line.find('=');
+  const std::string key(absl::StripAsciiWhitespace(line.substr(0, equals)));
+  if (equals == absl::string_view::npos || key.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", Shown(line), "\" is neither a [section] nor key = value"));
+  }
+  if (section.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Shown(key), " stands before any section: put [",
+                     absl::StrJoin(ConfigSections(), "] or ["), "] above it"));
+  }
+  const auto value = absl::StripAsciiWhitespace(line.substr(equals + 1));
+  if (section != section_ || value.empty()) return absl::OkStatus();
+  Taken* const taken = Find(key);
+  if (taken == nullptr) {
+    std::vector<std::string> known;
+    for (const Taken& other : taken_) known.push_back(other.name);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "[", section_, "] has no key ", Shown(key), Suggestion(key, known)));
+  }
+  values[taken].emplace_back(value);
   return absl::OkStatus();
 }
 
@@ -176,11 +189,6 @@ absl::Status OptionSources::ApplyValues(
   if (values.size() > 1 && !TakesMany(option)) {
     return absl::InvalidArgumentError(
         absl::StrCat(taken.name, " stands twice: leave one"));
-  }
-  // As CLI11 reads a key alone.
-  if (option.get_items_expected_max() > 0 && IsIn(values, "true")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(taken.name, " takes a value: ", taken.name, " = ..."));
   }
   const bool given = option.count() > 0;
   const std::vector<std::string> before = option.results();

@@ -1,7 +1,7 @@
 // OptionSources: an option's value comes from the command line, else from the
 // environment, else from the configuration file, else it is the default.
 //
-// The file is one for daemon and agent. CLI11 reads it, as INI:
+// The file is one for daemon and agent:
 //
 //   # What stands after a '#' at a line's beginning, or after a space, is a
 //   # comment.
@@ -13,7 +13,7 @@
 // It names paths that programs run from and groups that are let in, so only
 // root and the process's user may be able to change it. CLI11 would apply it
 // before the environment, so its values go to the options that are still
-// without one once CLI11 has parsed.
+// without one once CLI11 has parsed (docs/decisions/0057).
 //
 //   CLI::App app;
 //   Declare(app, arguments);
@@ -57,9 +57,9 @@ class OptionSources {
 
   // Gives options without a value what the file of --config says, after
   // parsing; a key without a value says nothing. Without --config does nothing.
-  // Errors: as ReadOwnInputFile; INVALID_ARGUMENT with the path for an unknown
-  // section or key and a value that its option does not take, also where a flag
-  // or variable wins.
+  // Errors: as ReadOwnInputFile; INVALID_ARGUMENT with path and line for an
+  // unknown section or key. INVALID_ARGUMENT with the path for a value that its
+  // option does not take, also where a flag or variable wins.
   absl::Status ApplyFile();
 
   // Whether only the configuration is wanted, not the program.
@@ -84,6 +84,9 @@ class OptionSources {
 
   Taken* Find(const std::string& key);
   absl::Status ApplyText(absl::string_view text);
+  // Takes a line without its comment into `section`, or `values`.
+  absl::Status TakeLine(absl::string_view line, std::string& section,
+                        std::map<Taken*, std::vector<std::string>>& values);
   absl::Status ApplyValues(Taken& taken,
                            const std::vector<std::string>& values);
   std::string SourceOf(const Taken& taken) const;

@@ -122,22 +122,29 @@ TEST(OptionSourcesTest, AValueIsTheRestOfItsLineUpToAComment) {
       {},
       "# a comment\n\n[agent]  # of another program\n\n[daemon]\t# ours\r\n"
       "  store=[::1]:9,a b#c  # where it is\r\nkernels-dir =\t# none\n"
-      "#budget = 7\n[agent]\n[daemon]\nkernels-dir = \"/a b\"\n");
+      "#budget = 7\n[agent]\n[ daemon ]\nkernels-dir = \"/a b\"\n"
+      "[agent]\nfoo.bar = [\n");
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(program.store, "[::1]:9,a b#c");
-  EXPECT_THAT(program.dirs, ElementsAre("/a b"));
+  EXPECT_THAT(program.dirs, ElementsAre("\"/a b\""));
   EXPECT_EQ(program.budget, 60);
   EXPECT_EQ(Program().FaultOf(""), "");
+  Program word;
+  ASSERT_TRUE(word.Run({}, "[daemon]\nstore = true\n").ok());
+  EXPECT_EQ(word.store, "true");
 }
 
 TEST(OptionSourcesTest, AKeyThatNobodyKnowsIsRefusedWithTheNearest) {
-  EXPECT_THAT(Program().FaultOf("[daemon]\n\nbugdet = 5\n"),
-              HasSubstr(".conf: [daemon] has no key bugdet; did you mean "
-                        "budget?"));
+  EXPECT_THAT(
+      Program().FaultOf("[daemon]\n\nbugdet = 5\n"),
+      HasSubstr(".conf: line 3: [daemon] has no key bugdet; did you mean "
+                "budget?"));
   EXPECT_THAT(Program().FaultOf("[daemon]\nno-auto-refine = true\n"),
               HasSubstr("did you mean auto-refine?"));
-  EXPECT_THAT(Program().FaultOf("[daemon]\nbudget 60\n"),
-              HasSubstr("has no key budget 60"));
+  for (const char* line : {"budget 60", "= 60", "x", "; a comment"}) {
+    EXPECT_THAT(Program().FaultOf(std::string("[daemon]\n") + line + "\n"),
+                HasSubstr("is neither a [section] nor key = value"));
+  }
   for (const char* key : {"help", "config", "print-config", "end-with-stdin"}) {
     EXPECT_THAT(Program().FaultOf(std::string("[daemon]\n") + key + " = 1\n"),
                 HasSubstr("has no key"));
@@ -149,13 +156,20 @@ TEST(OptionSourcesTest, AKeyThatNobodyKnowsIsRefusedWithTheNearest) {
 }
 
 TEST(OptionSourcesTest, ASectionThatNobodyKnowsIsRefusedWithTheNearest) {
-  EXPECT_THAT(Program().FaultOf("[deamon]\n"),
-              HasSubstr(".conf: [deamon] is no section; did you mean daemon?"));
+  EXPECT_THAT(
+      Program().FaultOf("[deamon]\n"),
+      HasSubstr(".conf: line 1: [deamon] is no section; did you mean daemon?"));
   EXPECT_THAT(Program().FaultOf("budget = 60\n"),
               HasSubstr("budget stands before any section: put [daemon] or "
                         "[agent] above it"));
-  EXPECT_THAT(Program().FaultOf("[daemon\nbudget = 60\n"),
-              HasSubstr("[daemon stands before any section"));
+  // Also after the other program's: nothing of ours may go with it.
+  for (const char* line : {"[daemon", "[daemon] x", "[]", "[default]",
+                           "[daemon.a]", "[[daemon]]"}) {
+    EXPECT_THAT(
+        Program().FaultOf(std::string("[agent]\nnice = 3\n") + line +
+                          "\nbudget = 500\n"),
+        HasSubstr(std::string(".conf: line 3: ") + line + " is no section"));
+  }
 }
 
 TEST(OptionSourcesTest, AValueThatItsOptionDoesNotTakeIsRefused) {
@@ -167,8 +181,6 @@ TEST(OptionSourcesTest, AValueThatItsOptionDoesNotTakeIsRefused) {
               HasSubstr("--even-if-busy"));
   EXPECT_THAT(Program().FaultOf("[daemon]\nbudget = 5\n[daemon]\nbudget=6\n"),
               HasSubstr(".conf: budget stands twice"));
-  EXPECT_THAT(Program().FaultOf("[daemon]\nstore\n"),
-              HasSubstr(".conf: store takes a value: store = ..."));
 }
 
 TEST(OptionSourcesTest, AFileIsJudgedAlsoWhereItIsOverruled) {

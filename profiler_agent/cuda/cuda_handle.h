@@ -22,6 +22,7 @@ struct CudaSession {
   // Outputs are poisoned before every launch of a check, which over the bus
   // would take longer than the launch.
   static constexpr bool kRestoresOnDevice = true;
+  static constexpr bool kTellsWhatIsFree = true;
 
   const CudaDriver* driver = nullptr;
   CUdevice device = 0;

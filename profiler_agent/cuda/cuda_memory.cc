@@ -125,7 +125,7 @@ absl::Status CopyOnDevice(const CudaSession& session, CUdeviceptr from,
                           CUdeviceptr to, size_t offset, size_t bytes) {
   return CudaRunStatus(session.driver->cuMemcpyDtoDAsync(to + offset, from,
                                                          bytes, session.stream),
-                       "filling a buffer");
+                       "copying on the device");
 }
 
 absl::StatusOr<CUdeviceptr> SliceOf(const CudaSession& /*session*/,

@@ -9,7 +9,8 @@
 //
 // `Session` is a backend's driver with an open device. It names two types,
 // Memory (owns an allocation, movable, has get()) and Slice (what a launch is
-// given), and has the functions that DriverMemory lists.
+// given), and has the functions that DriverMemory lists. AllocatableNow is
+// the free memory (kTellsWhatIsFree), or a limit that never changes.
 //
 // Thread safety: one thread.
 #ifndef WAVETUNE_PROFILER_AGENT_MEASURE_MEASURED_BUFFERS_H_
@@ -153,7 +154,9 @@ class RotatingBuffer {
   // Whether there is room by now for (much more of) the rotation.
   absl::StatusOr<bool> CanGrow(size_t bytes) const {
     ASSIGN_OR_RETURN(const size_t allowed, AllocatableNow(session_));
-    const size_t wanted = WantedBytes(bytes, allowed + size_);
+    // The buffer's own memory is not free.
+    const size_t held = Session::kTellsWhatIsFree ? size_ : 0;
+    const size_t wanted = WantedBytes(bytes, allowed + held);
     // Not for a little more: it is filled anew.
     return rotation_.Suffices(bytes, wanted) || wanted >= 2 * size_;
   }

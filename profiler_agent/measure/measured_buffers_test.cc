@@ -11,7 +11,7 @@
 namespace wavetune {
 namespace {
 
-struct HostMemory {
+struct HostBytes {
   std::shared_ptr<std::string> bytes;
 
   char* get() const { return bytes == nullptr ? nullptr : bytes->data(); }
@@ -20,9 +20,10 @@ struct HostMemory {
 
 // A driver of the host's memory, and what it was asked for.
 struct HostSession {
-  using Memory = HostMemory;
+  using Memory = HostBytes;
   using Slice = char*;
   static constexpr bool kRestoresOnDevice = true;
+  static constexpr bool kTellsWhatIsFree = true;
 
   struct State {
     size_t free = size_t{1} << 20;
@@ -40,13 +41,13 @@ absl::Status TooLittleMemory(const HostSession& /*session*/, size_t bytes) {
   return absl::ResourceExhaustedError(absl::StrCat(bytes, " bytes"));
 }
 
-absl::StatusOr<HostMemory> AllocateMemory(const HostSession& session,
-                                          size_t bytes) {
+absl::StatusOr<HostBytes> AllocateMemory(const HostSession& session,
+                                         size_t bytes) {
   HostSession::State* const state = session.state;
   if (bytes > state->free) return TooLittleMemory(session, bytes);
   ++state->allocations;
   state->free -= bytes;
-  return HostMemory{std::shared_ptr<std::string>(
+  return HostBytes{std::shared_ptr<std::string>(
       new std::string(bytes, '?'), [state](const std::string* memory) {
         state->free += memory->size();
         delete memory;
@@ -83,6 +84,15 @@ absl::Status WriteZeros(const HostSession& /*session*/, char* memory,
 }
 
 absl::Status Finish(const HostSession& /*session*/) { return absl::OkStatus(); }
+
+// One that only tells what it allows at once.
+struct AllowingSession : HostSession {
+  static constexpr bool kTellsWhatIsFree = false;
+};
+
+absl::StatusOr<size_t> AllocatableNow(const AllowingSession& /*session*/) {
+  return 4 * 4096;
+}
 
 constexpr size_t kSlice = 4096;
 
@@ -126,6 +136,18 @@ TEST_F(MeasuredBuffersTest, RotatesOverLessUntilThereIsRoom) {
   ASSERT_TRUE(buffer.Reserve(kSlice, std::nullopt).ok());
   EXPECT_EQ(state_.allocations, 2);
   EXPECT_EQ(SlicesOf(buffer), 5u);
+}
+
+TEST_F(MeasuredBuffersTest, WhatIsAllowedAtOnceDoesNotGrow) {
+  const AllowingSession session{{&state_}};
+  const Argument argument{.name = "a", .cold = true};
+  for (const size_t slice : {kSlice, 3 * kSlice}) {
+    RotatingBuffer<AllowingSession> buffer(session, facts_, argument, 1);
+    state_.allocations = 0;
+    ASSERT_TRUE(buffer.Reserve(slice, std::nullopt).ok());
+    ASSERT_TRUE(buffer.Reserve(slice, std::nullopt).ok());
+    EXPECT_EQ(state_.allocations, 1) << slice;
+  }
 }
 
 TEST_F(MeasuredBuffersTest, OneSliceIsEnoughWhereThereIsNoMore) {

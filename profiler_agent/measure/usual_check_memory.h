@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/input_file.h"
 #include "base/status_macros.h"
 #include "profiler_agent/measure/measured_buffers.h"
 #include "profiler_agent/measure/result_check.h"
@@ -46,8 +47,10 @@ class UsualCheckBuffer : public SessionCheckBuffer<Session> {
   absl::Status Restore(absl::string_view whole) override {
     if (!Session::kRestoresOnDevice) return Write(whole);
     if (!copy_) {
-      ASSIGN_OR_RETURN(copy_, AllocateMemory(session_, bytes_));
-      RETURN_IF_ERROR(CopyToDevice(session_, copy_.get(), whole));
+      ASSIGN_OR_RETURN(typename Session::Memory copy,
+                       AllocateMemory(session_, bytes_));
+      RETURN_IF_ERROR(CopyToDevice(session_, copy.get(), whole));
+      copy_ = std::move(copy);
     }
     return CopyOnDevice(session_, copy_.get(), whole_.get(), 0, bytes_);
   }
@@ -74,12 +77,13 @@ class UsualCheckMemory : public CheckMemory {
       const Argument& argument, size_t bytes) override {
     const Guards guards = GuardsOf(argument, bytes);
     const size_t size = guards.front + bytes + guards.behind;
-    ASSIGN_OR_RETURN(typename Session::Memory whole,
-                     AllocateMemory(session_, size));
+    absl::StatusOr<typename Session::Memory> whole =
+        AllocateMemory(session_, size);
+    if (!whole.ok()) return AtPath(whole.status(), argument.name);
     ASSIGN_OR_RETURN(typename Session::Slice slice,
-                     SliceOf(session_, whole.get(), guards.front, bytes));
+                     SliceOf(session_, whole->get(), guards.front, bytes));
     return std::make_unique<UsualCheckBuffer<Session>>(
-        session_, std::move(whole), std::move(slice), size);
+        session_, *std::move(whole), std::move(slice), size);
   }
 
  private:

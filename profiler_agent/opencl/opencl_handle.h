@@ -48,6 +48,7 @@ struct OpenClSession {
   using Slice = OpenClBuffer;
   // On a CPU a copy takes as long from anywhere.
   static constexpr bool kRestoresOnDevice = false;
+  static constexpr bool kTellsWhatIsFree = false;
 
   cl_device_id device = nullptr;
   cl_context context = nullptr;

@@ -63,7 +63,7 @@ absl::Status CopyOnDevice(const OpenClSession& session, cl_mem from, cl_mem to,
                           size_t offset, size_t bytes) {
   return OpenClStatus(clEnqueueCopyBuffer(session.queue, from, to, 0, offset,
                                           bytes, 0, nullptr, nullptr),
-                      "filling a buffer");
+                      "copying on the device");
 }
 
 absl::Status WriteZeros(const OpenClSession& session, cl_mem buffer,

@@ -186,8 +186,9 @@ struct JobRecord {
   bool whole_class = false;
   int32_t priority = 0;  // Higher ones go first.
   std::string reason;
-  std::string by;      // Who asked for it: a user's number, or kDaemonUser.
-  JobOptions options;  // Without zeros that mean a default.
+  std::string by;  // Who asked for it: a user's number, or kDaemonUser.
+  // A reprofile job's are without zeros that mean a default.
+  JobOptions options;
   // Clients' problems when the job was queued. They are part of the request, so
   // that the fit is a function of stored data.
   std::vector<WeightedProblem> used_problems;

@@ -132,7 +132,7 @@ class BadConfigTest(Case):
         return told[0]
 
     def test_a_key_that_is_not_known_is_told_with_the_nearest(self) -> None:
-        self.assertIn("wavetune.conf: [daemon] has no key bugdet; did you mean budget?",
+        self.assertIn("wavetune.conf: line 2: [daemon] has no key bugdet; did you mean budget?",
                       self.refused("[daemon]\nbugdet = 3\n"))
         self.assertIn("[agent] has no key cache-limit-mb; did you mean cache-limit-mib?",
                       self.refused("[agent]\ncache-limit-mb = 3\n", "wavetune-agent"))
