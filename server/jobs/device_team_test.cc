@@ -493,7 +493,6 @@ TEST_F(DeviceTeamTest, TheBudgetIsOfAllDevicesTogether) {
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_TRUE(team.budget_spent());
   EXPECT_LT(MeasuredInAll(), static_cast<int64_t>(items.size()));
-  EXPECT_LT(control_->record().device_time_us, 2 * kLimitUs);
   double longest_us = 0;
   for (const auto& result : *results) {
     if (!result.sample) continue;
