@@ -25,13 +25,18 @@ def prepare(folder: Path = FOLDER):
     """Returns the environment's interpreter, or None where it could not be made."""
     python = folder / "bin" / "python"
     stamp = folder / "requirements.sha256"
-    wanted = hashlib.sha256("\n".join([sys.version, *REQUIREMENTS]).encode()).hexdigest()
+    wanted = hashlib.sha256("\n".join(REQUIREMENTS).encode()).hexdigest()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # Tests run side by side.
-        if stamp.exists() and stamp.read_text() == wanted:
+        if stamp.exists() and stamp.read_text() == wanted and works(python):
             return python
         return python if install(folder, python, stamp, wanted) else None
+
+
+def works(python: Path) -> bool:
+    """Whether the interpreter is still that which the packages are of. Whoever asks may be another one."""
+    return python.exists() and subprocess.run([python, "-c", "import triton"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def install(folder: Path, python: Path, stamp: Path, wanted: str) -> bool:
