@@ -271,7 +271,7 @@ class FrameRelayDebtTest : public FrameRelayTest {
         static_cast<size_t>(PeerShare::kMostDebt) * kPing.size();
     // Until it is not read from any more.
     pollfd room{.fd = peer_.get(), .events = POLLOUT, .revents = 0};
-    while (passed_ < owed || ::poll(&room, 1, 200) == 1) Flood();
+    while (passed_ < owed || ::poll(&room, 1, 20) == 1) Flood();
   }
   void TearDown() override {
     peer_.Close();
