@@ -14,6 +14,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Sequence
 
 SKIPPED = 77
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "triton"
@@ -21,25 +22,28 @@ FOLDER = Path(__file__).resolve().parents[1] / "build" / "triton"
 REQUIREMENTS = ["triton==3.6.0", "numpy>=1.24,<3", "pytest>=7,<10"]
 
 
-def prepare(folder: Path = FOLDER):
-    """Returns the environment's interpreter, or None where it could not be made."""
+def prepare(folder: Path = FOLDER, requirements: Sequence[str] = tuple(REQUIREMENTS)):
+    """Returns the interpreter of an environment with the requirements, pytest among them; None where it could not be made."""
     python = folder / "bin" / "python"
     stamp = folder / "requirements.sha256"
-    wanted = hashlib.sha256("\n".join(REQUIREMENTS).encode()).hexdigest()
+    wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_suffix(".lock"), "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # Tests run side by side.
         if stamp.exists() and stamp.read_text() == wanted and works(python):
             return python
-        return python if install(folder, python, stamp, wanted) else None
+        if not install(folder, python, requirements):
+            return None
+        stamp.write_text(wanted)
+        return python
 
 
 def works(python: Path) -> bool:
     """Whether the interpreter is still that which the packages are of. Whoever asks may be another one."""
-    return python.exists() and subprocess.run([python, "-c", "import triton"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return python.exists() and subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
-def install(folder: Path, python: Path, stamp: Path, wanted: str) -> bool:
+def install(folder: Path, python: Path, requirements: Sequence[str]) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     try:
         venv.create(folder, with_pip=True)
@@ -47,11 +51,8 @@ def install(folder: Path, python: Path, stamp: Path, wanted: str) -> bool:
         print(f"no environment can be made in {folder}: {error}", file=sys.stderr)
         return False
     # Compiled as it is imported: most of it never is.
-    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *REQUIREMENTS]
-    if subprocess.run(command, stdout=sys.stderr, check=False).returncode != 0:
-        return False
-    stamp.write_text(wanted)
-    return True
+    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *requirements]
+    return subprocess.run(command, stdout=sys.stderr, check=False).returncode == 0
 
 
 def main() -> int:

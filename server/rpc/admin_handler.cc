@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/status_macros.h"
 #include "fit/models/anchor_plan.h"
 #include "formats/types.h"
@@ -98,15 +99,10 @@ MeasureListener ListenerOf(const std::shared_ptr<const KernelSpec>& spec,
 ReprofileRequest WantedBy(const v1::ReprofileRequest& request,
                           const std::string& by) {
   ReprofileRequest wanted;
-  wanted.kernel = request.kernel();
-  wanted.device_uuid = request.device_uuid();
-  wanted.silicon_key = request.silicon_key();
-  wanted.single_device = request.single_device();
-  wanted.priority = request.priority();
-  wanted.reason = request.reason();
+  TAKE_FIELDS(request, wanted, kernel, device_uuid, silicon_key, single_device,
+              priority, reason, fresh);
   wanted.by = by;
-  wanted.fresh = request.fresh();
-  TakeRequested(request, wanted.options);
+  TAKE_FIELDS(request, wanted.options, WAVETUNE_REQUESTED_OPTIONS);
   wanted.options.drift_probe =
       request.drift() || !request.verify_digest().empty();
   return wanted;

@@ -36,26 +36,12 @@ struct JobOptions {
   friend bool operator==(const JobOptions&, const JobOptions&) = default;
 };
 
-// Calls FIELD with the name of each option that a request over the wire has.
-// The messages wavetune.v1.ReprofileRequest and StoredJob have fields of these
-// names: a new option is named here.
-#define WAVETUNE_REQUESTED_OPTIONS(FIELD) \
-  FIELD(budget_s)                         \
-  FIELD(samples_per_candidate)            \
-  FIELD(portfolio_size)                   \
-  FIELD(refit_only)                       \
-  FIELD(even_if_busy)                     \
-  FIELD(promote_although_wrong)           \
-  FIELD(promote_although_slower)          \
-  FIELD(verify_digest)
-
-// Takes them from such a message.
-template <typename Message>
-void TakeRequested(const Message& proto, JobOptions& options) {
-#define WAVETUNE_TAKE(field) options.field = proto.field();
-  WAVETUNE_REQUESTED_OPTIONS(WAVETUNE_TAKE)
-#undef WAVETUNE_TAKE
-}
+// The options that a request over the wire has. The messages
+// wavetune.v1.ReprofileRequest and StoredJob have fields of these names: a new
+// option is named here (base/copy_fields.h).
+#define WAVETUNE_REQUESTED_OPTIONS                                           \
+  budget_s, samples_per_candidate, portfolio_size, refit_only, even_if_busy, \
+      promote_although_wrong, promote_although_slower, verify_digest
 
 }  // namespace wavetune
 

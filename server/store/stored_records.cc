@@ -162,23 +162,17 @@ TableRecord TableRecordFromStored(const v1::StoredTableRecord& stored) {
   return record;
 }
 
+#define WAVETUNE_REQUEST_FIELDS \
+  kernel, device_uuid, whole_class, priority, reason, by, generation
+#define WAVETUNE_JOB_OPTIONS \
+  WAVETUNE_REQUESTED_OPTIONS, top_up, drift_probe, against_digest
+
 // Sets what a job was asked to do.
 void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
   stored.set_kind(EnumToStored(record.kind));
-  stored.set_kernel(record.kernel);
-  stored.set_device_uuid(record.device_uuid);
-  stored.set_whole_class(record.whole_class);
-  stored.set_priority(record.priority);
-  stored.set_reason(record.reason);
-  stored.set_by(record.by);
-#define WAVETUNE_GIVE(field) stored.set_##field(record.options.field);
-  WAVETUNE_REQUESTED_OPTIONS(WAVETUNE_GIVE)
-#undef WAVETUNE_GIVE
+  GIVE_FIELDS(record, stored, WAVETUNE_REQUEST_FIELDS);
+  GIVE_FIELDS(record.options, stored, WAVETUNE_JOB_OPTIONS);
   *stored.mutable_key() = KeyToStored(record.key);
-  stored.set_generation(record.generation);
-  stored.set_top_up(record.options.top_up);
-  stored.set_drift_probe(record.options.drift_probe);
-  stored.set_against_digest(record.options.against_digest);
   for (const WeightedProblem& used : record.used_problems) {
     *stored.add_used_problems() =
         UsedProblemToStored({.problem = used.problem, .weight = used.weight});
@@ -206,18 +200,9 @@ void AddRequest(const JobRecord& record, v1::StoredJob& stored) {
 absl::Status ReadRequest(const v1::StoredJob& stored, JobRecord& record) {
   ASSIGN_OR_RETURN(record.kind,
                    EnumFromStored(stored.kind(), JobKind::kMeasure));
-  record.kernel = stored.kernel();
-  record.device_uuid = stored.device_uuid();
-  record.whole_class = stored.whole_class();
-  record.priority = stored.priority();
-  record.reason = stored.reason();
-  record.by = stored.by();
-  TakeRequested(stored, record.options);
+  TAKE_FIELDS(stored, record, WAVETUNE_REQUEST_FIELDS);
+  TAKE_FIELDS(stored, record.options, WAVETUNE_JOB_OPTIONS);
   record.key = KeyFromStored(stored.key());
-  record.generation = stored.generation();
-  record.options.top_up = stored.top_up();
-  record.options.drift_probe = stored.drift_probe();
-  record.options.against_digest = stored.against_digest();
   for (const v1::StoredUsedProblem& used : stored.used_problems()) {
     ASSIGN_OR_RETURN(HeavyHitters::Entry entry, UsedProblemFromStored(used));
     record.used_problems.push_back({std::move(entry.problem), entry.weight});

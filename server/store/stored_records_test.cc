@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
@@ -65,12 +66,10 @@ TEST(StoredRecordsTest, EveryOptionOfARequestIsStored) {
     }
   }
   JobRecord record;
-  TakeRequested(request, record.options);
+  TAKE_FIELDS(request, record.options, WAVETUNE_REQUESTED_OPTIONS);
   record = DecodeStoredJob(EncodeStoredJob(record)).value();
   v1::ReprofileRequest stored;
-#define WAVETUNE_GIVE(field) stored.set_##field(record.options.field);
-  WAVETUNE_REQUESTED_OPTIONS(WAVETUNE_GIVE)
-#undef WAVETUNE_GIVE
+  GIVE_FIELDS(record.options, stored, WAVETUNE_REQUESTED_OPTIONS);
   EXPECT_EQ(stored.DebugString(), request.DebugString());
 }
 

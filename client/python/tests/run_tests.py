@@ -10,17 +10,15 @@ tests/triton_environment.py, where that can be made.
 """
 
 import argparse
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
+import triton_environment  # noqa: E402
+
 PACKAGE = Path(__file__).resolve().parents[1]
-ROOT = PACKAGE.parents[1]
-SKIPPED = 77
 NO_TESTS = 5  # Pytest's: all were deselected.
 # Upper bounds: a new major version of a tool is tried by a person, not found out by a red build.
 REQUIREMENTS = [
@@ -39,10 +37,10 @@ def main() -> int:
     build_dir = arguments.build_dir.resolve()
     folder = build_dir / "python"
 
-    python = prepare_environment(folder / "venv")
+    python = triton_environment.prepare(folder / "venv", REQUIREMENTS)
     if python is None:
         print("skipped: PyPI cannot be reached, and there is no environment yet")
-        return SKIPPED
+        return triton_environment.SKIPPED
     install(python, build_dir, folder)
     environment = {**os.environ, "WAVETUNE_BIN_DIR": str(build_dir / "bin")}
     command = [python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments]
@@ -51,9 +49,6 @@ def main() -> int:
 
 
 def run_with_triton(python: Path, environment: dict, pytest_arguments: list) -> int:
-    sys.path.insert(0, str(ROOT / "tests"))
-    import triton_environment
-
     triton_python = triton_environment.prepare()
     if triton_python is None:
         print("skipped: tests with Triton, as PyPI cannot be reached and there is no environment with it yet")
@@ -63,24 +58,6 @@ def run_with_triton(python: Path, environment: dict, pytest_arguments: list) -> 
     command = [triton_python, "-m", "pytest", "-p", "no:cacheprovider", *pytest_arguments, "tests/test_triton.py", "tests/test_engine_kernel.py"]
     result = subprocess.run(command, cwd=PACKAGE, env={**environment, "PYTHONPATH": package}, check=False).returncode
     return 0 if result == NO_TESTS else result
-
-
-def prepare_environment(folder: Path):
-    """Returns the environment's Python, or None where it could not be made."""
-    python = folder / "bin" / "python"
-    stamp = folder / "requirements.sha256"
-    wanted = hashlib.sha256("\n".join([sys.version, *REQUIREMENTS]).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
-        return python
-    shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder, with_pip=True)
-    # Compiled as it is imported: most of it never is.
-    command = [python, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", *REQUIREMENTS]
-    found = subprocess.run(command, check=False)
-    if found.returncode != 0:
-        return None
-    stamp.write_text(wanted)
-    return python
 
 
 def install(python: Path, build_dir: Path, folder: Path) -> None:

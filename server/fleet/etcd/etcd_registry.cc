@@ -14,8 +14,6 @@
 namespace wavetune {
 namespace {
 
-using Retry = EtcdConnection::Retry;
-
 // How many entries are large is not known before: the first page is small.
 constexpr int64_t kFirstPageEntries = 16;
 constexpr int64_t kMostPageEntries = 500;
@@ -88,7 +86,8 @@ absl::StatusOr<etcdserverpb::RangeResponse> EtcdRegistry::Page(
   while (true) {
     etcdserverpb::RangeResponse page;
     const absl::Status status = connection_->Call(
-        Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
+        EtcdConnection::Retry::kYes,
+        [&](EtcdMember& member, grpc::ClientContext* context) {
           page.Clear();
           return member.Ask("/etcdserverpb.KV/Range", context, request, &page);
         });
@@ -180,7 +179,8 @@ absl::StatusOr<int64_t> EtcdRegistry::Commit(
   }
   etcdserverpb::TxnResponse response;
   const absl::Status status = connection_->Call(
-      Retry::kNo, [&](EtcdMember& member, grpc::ClientContext* context) {
+      EtcdConnection::Retry::kNo,
+      [&](EtcdMember& member, grpc::ClientContext* context) {
         return member.Ask("/etcdserverpb.KV/Txn", context, request, &response);
       });
   // Its lease has ended, and nobody knew yet.

@@ -10,7 +10,6 @@
 namespace wavetune {
 
 using std::chrono::steady_clock;
-using Retry = EtcdConnection::Retry;
 
 class EtcdSession::Handle : public FleetRegistry::WatchHandle {
  public:
@@ -113,11 +112,12 @@ absl::Status EtcdSession::Begin() {
   etcdserverpb::LeaseGrantResponse response;
   const Time asked = steady_clock::now();
   // One that is granted and not heard of ends by itself.
-  RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
-        return member.Ask("/etcdserverpb.Lease/LeaseGrant", context, request,
-                          &response);
-      }));
+  RETURN_IF_ERROR(
+      connection_->Call(EtcdConnection::Retry::kYes,
+                        [&](EtcdMember& member, grpc::ClientContext* context) {
+                          return member.Ask("/etcdserverpb.Lease/LeaseGrant",
+                                            context, request, &response);
+                        }));
   if (response.id() == 0) {
     return absl::UnavailableError(
         absl::StrCat("etcd grants no session: ", response.error()));
@@ -153,7 +153,8 @@ absl::Status EtcdSession::KeepAlive() {
   EtcdAnswer<etcdserverpb::LeaseKeepAliveResponse> response;
   const Time asked = steady_clock::now();
   RETURN_IF_ERROR(connection_->Call(
-      Retry::kYes, [&](EtcdMember& member, grpc::ClientContext* context) {
+      EtcdConnection::Retry::kYes,
+      [&](EtcdMember& member, grpc::ClientContext* context) {
         const auto stream = member.Open<etcdserverpb::LeaseKeepAliveRequest,
                                         etcdserverpb::LeaseKeepAliveResponse>(
             "/etcdserverpb.Lease/LeaseKeepAlive", context);
