@@ -9,7 +9,8 @@
 #     OPTIONS -ffp-contract=off)         # extra compile options, private
 #   wavetune_tests(NAME model_kernel_test FOLDERS kernel DEPS wavetune::model)  # every *_test.cc in one program
 #   wavetune_binary(NAME wavetuned SRCS main.cc DEPS wavetune::server)
-#   wavetune_test(NAME mapping_test SRCS mapping_test.cc DEPS wavetune::model [LABELS gpu] [TIMEOUT 300])
+#   wavetune_test(NAME mapping_test SRCS mapping_test.cc DEPS wavetune::model [LABELS gpu] [TIMEOUT 300]
+#     [PROGRAMS wavetuned])               # that it starts
 #   wavetune_benchmark(NAME resolve_benchmark SRCS resolve_benchmark.cc DEPS wavetune::client)
 #
 # With no SRCS a library is an INTERFACE library and a binary, test or benchmark is not declared at all,
@@ -62,7 +63,7 @@ function(wavetune_library)
   endif()
 
   if(ARG_SRCS)
-    add_library(${target} STATIC ${ARG_SRCS})
+    add_library(${target} STATIC EXCLUDE_FROM_ALL ${ARG_SRCS})
     target_include_directories(${target} PUBLIC "${PROJECT_SOURCE_DIR}")
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} wavetune::warnings)
     target_compile_options(${target} PRIVATE ${ARG_OPTIONS})
@@ -101,9 +102,10 @@ file(CONFIGURE OUTPUT "${WAVETUNE_TEST_PATHS_DIR}/tests/lib/source_paths.h" @ONL
 #define WAVETUNE_BIN_DIR \"@CMAKE_RUNTIME_OUTPUT_DIRECTORY@\"
 ")
 function(wavetune_test)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "NO_MAIN" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "NO_MAIN" "NAME;TIMEOUT" "SRCS;DEPS;LABELS;PROGRAMS;OPTIONS")
   _wavetune_check_arguments(wavetune_test)
-  if(NOT WAVETUNE_BUILD_TESTS OR NOT ARG_SRCS OR ("once" IN_LIST ARG_LABELS AND NOT WAVETUNE_TEST_ONCE))
+  _wavetune_wants_test(wanted ${ARG_LABELS})
+  if(NOT wanted OR NOT ARG_SRCS)
     return()
   endif()
   set(main GTest::gmock_main)
@@ -111,9 +113,12 @@ function(wavetune_test)
     set(main GTest::gmock)
   endif()
   wavetune_binary(NAME ${ARG_NAME} SRCS ${ARG_SRCS} DEPS ${ARG_DEPS} ${main} GTest::gtest OPTIONS ${ARG_OPTIONS})
+  if(ARG_PROGRAMS)
+    add_dependencies(${ARG_NAME} ${ARG_PROGRAMS})
+  endif()
   _wavetune_note_test_program(${ARG_NAME} ${ARG_SRCS})
-  # Golden tests stay as they are: they compare what compilers make of the headers' code, too.
-  if(NOT "golden" IN_LIST ARG_LABELS)
+  # These show what compilers make of the headers' code, too.
+  if(NOT "optimised" IN_LIST ARG_LABELS)
     target_compile_options(${ARG_NAME} PRIVATE ${WAVETUNE_TEST_OPTIONS})
   endif()
   target_include_directories(${ARG_NAME} PRIVATE "${WAVETUNE_TEST_PATHS_DIR}")
@@ -158,6 +163,16 @@ function(wavetune_test)
   endif()
 endfunction()
 
+# Whether a test with these labels belongs to WAVETUNE_TESTS.
+function(_wavetune_wants_test result)
+  set(${result} ${WAVETUNE_BUILD_TESTS} PARENT_SCOPE)
+  if(WAVETUNE_TESTS STREQUAL "shipped" AND NOT "shipped" IN_LIST ARGN AND NOT "optimised" IN_LIST ARGN)
+    set(${result} OFF PARENT_SCOPE)
+  elseif(WAVETUNE_TESTS STREQUAL "sanitized" AND "shipped" IN_LIST ARGN)
+    set(${result} OFF PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Writes down which folders a test program has its sources from, for scripts/dev.sh.
 function(_wavetune_note_test_program name)
   set(folders "")
@@ -180,14 +195,14 @@ endfunction()
 
 # One program of every *_test.cc of FOLDERS (default: this one), for one start and one link in place of many.
 function(wavetune_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;TIMEOUT" "FOLDERS;INCLUDE;EXCLUDE;SRCS;DEPS;LABELS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;TIMEOUT" "FOLDERS;INCLUDE;EXCLUDE;SRCS;DEPS;LABELS;PROGRAMS;OPTIONS")
   _wavetune_check_arguments(wavetune_tests)
   if(NOT ARG_FOLDERS)
     set(ARG_FOLDERS .)
   endif()
   _wavetune_glob(files "*_test.cc" "${ARG_FOLDERS}" "${ARG_INCLUDE}" "${ARG_EXCLUDE}")
   set(more "")
-  foreach(argument TIMEOUT LABELS OPTIONS)
+  foreach(argument TIMEOUT LABELS PROGRAMS OPTIONS)
     if(ARG_${argument})
       list(APPEND more ${argument} ${ARG_${argument}})
     endif()

@@ -38,7 +38,7 @@ compare_decisions() {
 
 # With the checks and the second client that the asan preset leaves out to build quickly, and the tests that it does not run.
 build_asan() {
-  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_OUTER_OPTIONS= -DWAVETUNE_CLIENT_PACKAGE=ON -DWAVETUNE_TEST_ONCE=ON' scripts/build.sh asan
+  WAVETUNE_CMAKE_ARGS='-DWAVETUNE_OUTER_OPTIONS= -DWAVETUNE_CLIENT_PACKAGE=ON -DWAVETUNE_TESTS=all' scripts/build.sh asan
 }
 
 sanitize_all() {
@@ -63,14 +63,15 @@ run_fuzzers() {
       -artifact_prefix="build/fuzz/found/${name}-" "${corpus}" "tests/fuzz/corpus/${name}"
   done
   [ "${found}" -eq 1 ] || die "no *_libfuzzer in build/fuzz/bin"
-  scripts/build.sh ci formats_test
-  WAVETUNE_TABLE_MUTATIONS="${WAVETUNE_TABLE_MUTATIONS:-32000}" build/ci/bin/formats_test --gtest_filter='MutatedTables*' --gtest_brief=1
+  scripts/build.sh dev formats_test
+  WAVETUNE_TABLE_MUTATIONS="${WAVETUNE_TABLE_MUTATIONS:-32000}" build/dev/bin/formats_test --gtest_filter='MutatedTables*' --gtest_brief=1
 }
 
 run_kills() {
-  scripts/build.sh ci kill_test server_store_test
+  scripts/build.sh ci kill_test
+  scripts/build.sh dev server_store_test
   WAVETUNE_KILLS="${WAVETUNE_KILLS:-1000}" build/ci/bin/kill_test --gtest_brief=1
-  WAVETUNE_WRITE_POINTS=all build/ci/bin/server_store_test --gtest_filter='*WritePoints*' --gtest_brief=1
+  WAVETUNE_WRITE_POINTS=all build/dev/bin/server_store_test --gtest_filter='*WritePoints*' --gtest_brief=1
 }
 
 # An earlier version, built beside this one.

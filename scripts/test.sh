@@ -5,8 +5,8 @@
 #   scripts/test.sh asan format   some: install sources format change build asan tsan golden instructions slowest ceiling
 #                                 tests
 #
-# `build` and `tests` are the release build, as it is shipped (preset ci); it is also the golden tests' GCC build, and what
-# instructions are counted of. `change` looks at what changed alone. The tests come last, so that CTest's summary closes the
+# `build` and `tests` are the release build, as it is shipped (preset ci), with the tests that show something of it; it is also
+# the golden tests' GCC build, and what instructions are counted of. The other tests are in `asan`. `change` looks at what changed alone. The tests come last, so that CTest's summary closes the
 # output. A stage that fails does not stop the others. What takes longer is in scripts/soak.sh;
 # docs/testing.md says what shows what.
 
