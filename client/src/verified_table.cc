@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "model/table/table_codec.h"
@@ -49,10 +50,8 @@ absl::StatusOr<std::shared_ptr<const CompiledTable>> Verify(
 absl::StatusOr<FetchedTable> FromPayload(std::string payload) {
   ASSIGN_OR_RETURN(const Table table, DecodeTable(payload));
   FetchedTable fetched;
-  fetched.info.set_kernel(table.kernel);
-  fetched.info.set_fingerprint(table.fingerprint);
-  fetched.info.set_silicon_key(table.silicon_key);
-  fetched.info.set_environment_key(table.environment_key);
+  GIVE_FIELDS(table, fetched.info, kernel, fingerprint, silicon_key,
+              environment_key);
   fetched.info.set_digest(Sha256Hex(payload));
   fetched.info.set_size_bytes(static_cast<int64_t>(payload.size()));
   fetched.payload = std::move(payload);

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
@@ -63,19 +64,15 @@ HeadPlace PlaceOf(absl::string_view head_key) {
 
 namespace {
 
+#define WAVETUNE_FLEET_HEAD_FIELDS                                            \
+  digest, epoch, carried_from, compiler, fit_residual, node, published_at_us, \
+      why, rolled_back
+
 // What a head shares with those before it is said once.
 v1::FleetHeadContent BeforeToProto(const FleetHead& head) {
   v1::FleetHeadContent content;
   content.set_fingerprint(head.key.fingerprint);
-  content.set_digest(head.digest);
-  content.set_epoch(head.epoch);
-  content.set_carried_from(head.carried_from);
-  content.set_compiler(head.compiler);
-  content.set_fit_residual(head.fit_residual);
-  content.set_node(head.node);
-  content.set_published_at_us(head.published_at_us);
-  content.set_why(head.why);
-  content.set_rolled_back(head.rolled_back);
+  GIVE_FIELDS(head, content, WAVETUNE_FLEET_HEAD_FIELDS);
   return content;
 }
 
@@ -84,9 +81,7 @@ v1::FleetHeadContent BeforeToProto(const FleetHead& head) {
 v1::FleetHeadContent HeadToProto(const FleetHead& head) {
   v1::FleetHeadContent content = BeforeToProto(head);
   content.set_fleet(head.fleet);
-  content.set_kernel(head.key.kernel);
-  content.set_silicon_key(head.key.silicon_key);
-  content.set_environment_key(head.key.environment_key);
+  GIVE_FIELDS(head.key, content, kernel, silicon_key, environment_key);
   for (const FleetHead& before : head.before)
     *content.add_before() = BeforeToProto(before);
   return content;
@@ -95,16 +90,8 @@ v1::FleetHeadContent HeadToProto(const FleetHead& head) {
 FleetHead HeadFromProto(const v1::FleetHeadContent& content) {
   FleetHead head{.fleet = content.fleet(),
                  .key = {content.kernel(), content.fingerprint(),
-                         content.silicon_key(), content.environment_key()},
-                 .digest = content.digest(),
-                 .epoch = content.epoch(),
-                 .carried_from = content.carried_from(),
-                 .compiler = content.compiler(),
-                 .fit_residual = content.fit_residual(),
-                 .node = content.node(),
-                 .published_at_us = content.published_at_us(),
-                 .why = content.why(),
-                 .rolled_back = content.rolled_back()};
+                         content.silicon_key(), content.environment_key()}};
+  TAKE_FIELDS(content, head, WAVETUNE_FLEET_HEAD_FIELDS);
   for (const v1::FleetHeadContent& one : content.before()) {
     if (head.before.size() == kMostHeadsBefore) break;
     FleetHead before = HeadFromProto(one);

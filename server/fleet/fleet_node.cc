@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -27,20 +28,15 @@ std::string NodePlace(absl::string_view node) {
 std::string EncodeFleetNode(const FleetNode& node) {
   v1::FleetNode message;
   message.set_format(kNodeFormat);
-  message.set_node(node.node);
-  message.set_instance(node.instance);
-  message.set_version(node.version);
+  GIVE_FIELDS(node, message, node, instance, version);
   for (const std::string& one : node.classes) message.add_classes(one);
   for (const std::string& one : node.measuring_classes)
     message.add_measuring_classes(one);
   for (const FleetNode::Table& table : node.tables) {
     v1::FleetNodeTable* const added = message.add_tables();
-    added->set_fleet_class(table.fleet_class);
-    added->set_kernel(table.kernel);
-    added->set_digest(table.digest);
-    added->set_epoch(table.epoch);
+    GIVE_FIELDS(table, *added, fleet_class, kernel, digest, epoch,
+                trial_digest);
     added->set_behind(BoundedText(table.behind, kMostBehindBytes));
-    added->set_trial_digest(table.trial_digest);
     added->set_trial_problem(
         BoundedText(table.trial_problem, kMostBehindBytes));
   }
@@ -64,20 +60,14 @@ absl::StatusOr<FleetNode> DecodeFleetNode(absl::string_view place,
                      ": upgrade this node's wavetuned"));
   }
   FleetNode node{
-      .node = message.node(),
-      .instance = message.instance(),
-      .version = message.version(),
       .classes = {message.classes().begin(), message.classes().end()},
       .measuring_classes = {message.measuring_classes().begin(),
                             message.measuring_classes().end()}};
+  TAKE_FIELDS(message, node, node, instance, version);
   for (const v1::FleetNodeTable& table : message.tables()) {
-    node.tables.push_back({.fleet_class = table.fleet_class(),
-                           .kernel = table.kernel(),
-                           .digest = table.digest(),
-                           .epoch = table.epoch(),
-                           .behind = table.behind(),
-                           .trial_digest = table.trial_digest(),
-                           .trial_problem = table.trial_problem()});
+    FleetNode::Table& added = node.tables.emplace_back();
+    TAKE_FIELDS(table, added, fleet_class, kernel, digest, epoch, behind,
+                trial_digest, trial_problem);
   }
   return node;
 }

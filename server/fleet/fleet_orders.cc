@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -57,10 +58,7 @@ FleetWrite FreezeAbsent(absl::string_view fleet_class,
 std::string EncodeFreeze(const FleetFreeze& freeze) {
   v1::FleetFreeze message;
   message.set_format(kFreezeFormat);
-  message.set_by(freeze.by);
-  message.set_node(freeze.node);
-  message.set_why(freeze.why);
-  message.set_at_us(freeze.at_us);
+  GIVE_FIELDS(freeze, message, by, node, why, at_us);
   return message.SerializeAsString();
 }
 
@@ -72,10 +70,9 @@ FleetFreeze DecodeFreeze(absl::string_view bytes) {
             .node = "(unknown)",
             .why = "this node cannot read who and why"};
   }
-  return {.by = message.by(),
-          .node = message.node(),
-          .why = message.why(),
-          .at_us = message.at_us()};
+  FleetFreeze freeze;
+  TAKE_FIELDS(message, freeze, by, node, why, at_us);
+  return freeze;
 }
 
 std::string TextOf(const FleetFreeze& freeze) {
@@ -91,15 +88,9 @@ std::string TextOf(const FleetWithdrawal& withdrawal) {
 std::string SignWithdrawal(const FleetWithdrawal& withdrawal,
                            const SigningKey& key) {
   v1::FleetWithdrawalContent content;
-  content.set_fleet(withdrawal.fleet);
-  content.set_kernel(withdrawal.key.kernel);
-  content.set_fingerprint(withdrawal.key.fingerprint);
-  content.set_silicon_key(withdrawal.key.silicon_key);
-  content.set_environment_key(withdrawal.key.environment_key);
-  content.set_digest(withdrawal.digest);
-  content.set_node(withdrawal.node);
-  content.set_why(withdrawal.why);
-  content.set_at_us(withdrawal.at_us);
+  GIVE_FIELDS(withdrawal, content, fleet, digest, node, why, at_us);
+  GIVE_FIELDS(withdrawal.key, content, kernel, fingerprint, silicon_key,
+              environment_key);
   return SignContent(kWithdrawalPurpose, content.SerializeAsString(), key);
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/printable_text.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -24,6 +25,10 @@ constexpr size_t kMostReasonBytes = 1024;
 std::string ClassAndKernel(const ProfileKey& key) {
   return absl::StrCat(FleetClass(key), "/", key.kernel);
 }
+
+#define WAVETUNE_FLEET_PROFILE_FIELDS                                         \
+  id, node, by, asked_at_us, budget_s, samples_per_candidate, portfolio_size, \
+      drift_probe, fresh, begun_by, done, done_by, digest
 
 }  // namespace
 
@@ -47,21 +52,10 @@ std::string HolderPlace(const ProfileKey& key) {
 std::string EncodeFleetProfile(const FleetProfile& profile) {
   v1::FleetProfile message;
   message.set_format(kProfileFormat);
-  message.set_id(profile.id);
-  message.set_kernel(profile.key.kernel);
-  message.set_fingerprint(profile.key.fingerprint);
-  message.set_silicon_key(profile.key.silicon_key);
-  message.set_environment_key(profile.key.environment_key);
-  message.set_node(profile.node);
-  message.set_by(profile.by);
+  GIVE_FIELDS(profile, message, WAVETUNE_FLEET_PROFILE_FIELDS);
+  GIVE_FIELDS(profile.key, message, kernel, fingerprint, silicon_key,
+              environment_key);
   message.set_why(BoundedText(profile.why, kMostReasonBytes));
-  message.set_asked_at_us(profile.asked_at_us);
-  message.set_budget_s(profile.budget_s);
-  message.set_samples_per_candidate(profile.samples_per_candidate);
-  message.set_portfolio_size(profile.portfolio_size);
-  message.set_drift_probe(profile.drift_probe);
-  message.set_fresh(profile.fresh);
-  message.set_begun_by(profile.begun_by);
   for (const FleetProfile::Failure& failure : profile.failures) {
     v1::FleetProfileFailure* const added = message.add_failures();
     added->set_node(failure.node);
@@ -69,9 +63,6 @@ std::string EncodeFleetProfile(const FleetProfile& profile) {
   }
   for (const int32_t stage : profile.rollout.stages) message.add_stages(stage);
   message.set_hold_s(profile.rollout.hold_s);
-  message.set_done(profile.done);
-  message.set_done_by(profile.done_by);
-  message.set_digest(profile.digest);
   message.set_outcome(BoundedText(profile.outcome, kMostReasonBytes));
   return message.SerializeAsString();
 }
@@ -92,26 +83,12 @@ absl::StatusOr<FleetProfile> DecodeFleetProfile(absl::string_view place,
                      ", this program knows ", kProfileFormat,
                      ": upgrade this node's wavetuned"));
   }
-  FleetProfile profile{
-      .id = message.id(),
-      .key = {message.kernel(), message.fingerprint(), message.silicon_key(),
-              message.environment_key()},
-      .node = message.node(),
-      .by = message.by(),
-      .why = message.why(),
-      .asked_at_us = message.asked_at_us(),
-      .budget_s = message.budget_s(),
-      .samples_per_candidate = message.samples_per_candidate(),
-      .portfolio_size = message.portfolio_size(),
-      .drift_probe = message.drift_probe(),
-      .fresh = message.fresh(),
-      .rollout = {{message.stages().begin(), message.stages().end()},
-                  message.hold_s()},
-      .begun_by = message.begun_by(),
-      .done = message.done(),
-      .done_by = message.done_by(),
-      .digest = message.digest(),
-      .outcome = message.outcome()};
+  FleetProfile profile;
+  TAKE_FIELDS(message, profile, WAVETUNE_FLEET_PROFILE_FIELDS, why, outcome);
+  TAKE_FIELDS(message, profile.key, kernel, fingerprint, silicon_key,
+              environment_key);
+  profile.rollout = {{message.stages().begin(), message.stages().end()},
+                     message.hold_s()};
   for (const v1::FleetProfileFailure& failure : message.failures())
     profile.failures.push_back({failure.node(), failure.why()});
   if (profile.id.empty() || ProfilePlace(profile.key) != place) {

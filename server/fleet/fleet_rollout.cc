@@ -9,6 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "proto/wavetune/v1/fleet.pb.h"
@@ -97,11 +98,7 @@ absl::Status ReadStage(absl::string_view place, const std::string& bytes,
       content.stage() < 0 ||
       static_cast<size_t>(content.stage()) >= rollout.plan.stages.size())
     return IsNoRollout(place);
-  rollout.stage = content.stage();
-  rollout.stage_since_us = content.stage_since_us();
-  rollout.threshold = content.threshold();
-  rollout.halted = content.halted();
-  rollout.node = content.node();
+  TAKE_FIELDS(content, rollout, stage, stage_since_us, threshold, halted, node);
   result.stage_key = read.public_key;
   return absl::OkStatus();
 }
@@ -123,11 +120,7 @@ std::string SignRollout(FleetRollout& rollout, const SigningKey& key) {
 std::string SignStage(const FleetRollout& rollout, const SigningKey& key) {
   v1::FleetStageContent content;
   content.set_plan(PlanDigest(rollout.signed_plan));
-  content.set_node(rollout.node);
-  content.set_stage(rollout.stage);
-  content.set_stage_since_us(rollout.stage_since_us);
-  content.set_threshold(rollout.threshold);
-  content.set_halted(rollout.halted);
+  GIVE_FIELDS(rollout, content, node, stage, stage_since_us, threshold, halted);
   return Encode(rollout.signed_plan,
                 SignContent(kStagePurpose, content.SerializeAsString(), key));
 }

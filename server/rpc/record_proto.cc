@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/copy_fields.h"
 #include "base/printable_text.h"
 #include "formats/types.h"
 #include "model/kernel/exclusion.h"
@@ -87,19 +88,12 @@ v1::DriftReport ToProto(const DriftReport& report) {
   static_assert(static_cast<int>(DriftAction::kProfile) ==
                 v1::DriftReport::PROFILE);
   v1::DriftReport proto;
-  proto.set_from_environment(report.from_environment);
-  proto.set_to_environment(report.to_environment);
-  proto.set_digest(report.digest);
-  proto.set_samples(report.samples);
-  proto.set_seconds(report.seconds);
+  GIVE_FIELDS(report, proto, from_environment, to_environment, digest, samples,
+              seconds);
   for (const DriftRegime& regime : report.regimes) {
     v1::DriftRegime* const entry = proto.add_regimes();
-    entry->set_specialisation(regime.specialisation);
-    entry->set_name(regime.name);
-    entry->set_pairs(regime.pairs);
-    entry->set_median_ratio(regime.median_ratio);
-    entry->set_worst_ratio(regime.worst_ratio);
-    entry->set_drifted(regime.drifted);
+    GIVE_FIELDS(regime, *entry, specialisation, name, pairs, median_ratio,
+                worst_ratio, drifted);
   }
   proto.set_action(static_cast<v1::DriftReport::Action>(report.action));
   proto.set_reason(report.reason);
@@ -109,11 +103,8 @@ v1::DriftReport ToProto(const DriftReport& report) {
 v1::MeasuredConfiguration ToProto(const MeasuredConfiguration& measured) {
   v1::MeasuredConfiguration proto;
   *proto.mutable_configuration() = ConfigurationToProto(measured.configuration);
-  proto.set_latency_us(measured.latency_us);
-  proto.set_relative_spread(measured.relative_spread);
-  proto.set_remeasured(measured.remeasured);
-  proto.set_sm_clock_mhz(measured.sm_clock_mhz);
-  proto.set_throttled(measured.throttled);
+  GIVE_FIELDS(measured, proto, latency_us, relative_spread, remeasured,
+              sm_clock_mhz, throttled);
   return proto;
 }
 
@@ -137,47 +128,29 @@ std::string Shortened(const std::string& text) {
 
 v1::JobInfo JobRecordToProto(const JobRecord& record) {
   v1::JobInfo proto;
-  proto.set_id(record.id);
+  GIVE_FIELDS(record, proto, id, kernel, device_uuid, reason, by, done, total,
+              samples, device_time_us, message, created_at_us, finished_at_us,
+              digest, seconds_left, waits_for, waits_since_us, priority,
+              whole_class, not_meant_for_device, throttled_samples,
+              regret_before, regret_after);
+  GIVE_FIELDS(record.options, proto, even_if_busy, top_up,
+              promote_although_wrong);
   proto.set_kind(record.kind == JobKind::kMeasure ? "measure" : "reprofile");
-  proto.set_kernel(record.kernel);
-  proto.set_device_uuid(record.device_uuid);
-  proto.set_reason(record.reason);
-  proto.set_by(record.by);
   proto.set_state(ToProto(record.state));
   proto.set_phase(ToProto(record.phase));
-  proto.set_done(record.done);
-  proto.set_total(record.total);
-  proto.set_samples(record.samples);
-  proto.set_device_time_us(record.device_time_us);
-  proto.set_message(record.message);
-  proto.set_created_at_us(record.created_at_us);
-  proto.set_finished_at_us(record.finished_at_us);
-  proto.set_digest(record.digest);
-  proto.set_seconds_left(record.seconds_left);
   proto.mutable_device_uuids()->Assign(record.device_uuids.begin(),
                                        record.device_uuids.end());
   proto.set_silicon_key(record.key.silicon_key);
-  proto.set_waits_for(record.waits_for);
-  proto.set_waits_since_us(record.waits_since_us);
-  proto.set_priority(record.priority);
-  proto.set_whole_class(record.whole_class);
-  proto.set_not_meant_for_device(record.not_meant_for_device);
-  proto.set_throttled_samples(record.throttled_samples);
-  proto.set_even_if_busy(record.options.even_if_busy);
-  proto.set_top_up(record.options.top_up);
   proto.set_used_problems(static_cast<int32_t>(record.used_problems.size()));
   proto.set_workload_problems(record.workload_problem_count);
   if (record.fleet_demand) {
     proto.mutable_fleet_demand()->set_nodes(record.fleet_demand->nodes);
     proto.mutable_fleet_demand()->set_workloads(record.fleet_demand->workloads);
   }
-  proto.set_promote_although_wrong(record.options.promote_although_wrong);
   proto.set_wrong_candidates(static_cast<int32_t>(std::count_if(
       record.excluded.begin(), record.excluded.end(),
       [](const CandidateRecord& r) { return IsWrong(r.candidate); })));
   proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
-  proto.set_regret_before(record.regret_before);
-  proto.set_regret_after(record.regret_after);
   if (record.drift) *proto.mutable_drift() = ToProto(*record.drift);
   return proto;
 }
@@ -196,32 +169,19 @@ v1::JobInfo DetailedJobRecordToProto(const JobRecord& record) {
 v1::TableInfo TableRecordToProto(const TableRecord& record,
                                  const std::string& stale_reason) {
   v1::TableInfo proto;
-  proto.set_kernel(record.key.kernel);
-  proto.set_fingerprint(record.key.fingerprint);
-  proto.set_silicon_key(record.key.silicon_key);
+  GIVE_FIELDS(record.key, proto, kernel, fingerprint, silicon_key);
   // An earlier client checks it against the payload's.
   proto.set_environment_key(record.measured_in());
   if (!record.carried_from.empty()) {
     proto.set_carried_to(record.key.environment_key);
   }
-  proto.set_digest(record.digest);
-  proto.set_epoch(record.epoch);
-  proto.set_size_bytes(record.size_bytes);
-  proto.set_promoted_at_us(record.promoted_at_us);
+  GIVE_FIELDS(record, proto, digest, epoch, size_bytes, promoted_at_us,
+              portfolio_size, device_label, device_uuid, withdrawn, compiler,
+              job_id, by, why, unverified, fit_residual);
   proto.set_stale(!stale_reason.empty());
   proto.set_stale_reason(stale_reason);
-  proto.set_portfolio_size(record.portfolio_size);
-  proto.set_device_label(record.device_label);
-  proto.set_device_uuid(record.device_uuid);
-  proto.set_withdrawn(record.withdrawn);
   proto.mutable_notes()->Assign(record.notes.begin(), record.notes.end());
-  proto.set_compiler(record.compiler);
   proto.set_how(ToProto(record.how));
-  proto.set_job_id(record.job_id);
-  proto.set_by(record.by);
-  proto.set_why(record.why);
-  proto.set_unverified(record.unverified);
-  proto.set_fit_residual(record.fit_residual);
   return proto;
 }
 
@@ -237,9 +197,7 @@ v1::RejectedPoint RejectedPointToProto(const std::vector<Dimension>& dimensions,
                                        const RejectedPoint& point) {
   v1::RejectedPoint proto;
   *proto.mutable_problem() = ProblemToProto(dimensions, point.problem);
-  proto.set_chosen_us(point.chosen_us);
-  proto.set_incumbent_us(point.incumbent_us);
-  proto.set_default_us(point.default_us);
+  GIVE_FIELDS(point, proto, chosen_us, incumbent_us, default_us);
   return proto;
 }
 
@@ -266,12 +224,8 @@ v1::MeasuredProblem MeasuredProblemToProto(
   proto.set_digest(measured.digest);
   for (const MeasuredVendorBaseline& baseline : measured.vendor_baselines) {
     v1::MeasuredVendorBaseline* const entry = proto.add_vendor_baselines();
-    entry->set_library(baseline.library);
-    entry->set_latency_us(baseline.latency_us);
-    entry->set_relative_spread(baseline.relative_spread);
-    entry->set_failure(baseline.failure);
-    entry->set_sm_clock_mhz(baseline.sm_clock_mhz);
-    entry->set_throttled(baseline.throttled);
+    GIVE_FIELDS(baseline, *entry, library, latency_us, relative_spread, failure,
+                sm_clock_mhz, throttled);
   }
   for (const FailedConfiguration& failed : measured.failed) {
     v1::FailedConfiguration* const entry = proto.add_failed();
