@@ -104,26 +104,12 @@ class Writer {
   }
 
   std::string Comparison(const Condition& comparison) const {
-    const std::string left = Of(comparison.sides[0], Binding::kSum);
-    const std::string right = Of(comparison.sides[1], Binding::kSum);
-    switch (comparison.op) {
-      case Relation::Operator::kEqual:
-        return absl::StrCat(left, " == ", right);
-      case Relation::Operator::kNotEqual:
-        return absl::StrCat(left, " != ", right);
-      case Relation::Operator::kLess:
-        return absl::StrCat(left, " < ", right);
-      case Relation::Operator::kLessOrEqual:
-        return absl::StrCat(left, " <= ", right);
-      case Relation::Operator::kGreater:
-        return absl::StrCat(left, " > ", right);
-      case Relation::Operator::kGreaterOrEqual:
-        return absl::StrCat(left, " >= ", right);
-      case Relation::Operator::kMultipleOf:
-        return absl::StrCat(Of(comparison.sides[0], Binding::kProduct), " % ",
-                            Of(comparison.sides[1], Binding::kFactor), " == 0");
-    }
-    return "?";
+    const bool multiple = comparison.op == Relation::Operator::kMultipleOf;
+    return absl::StrCat(
+        Of(comparison.sides[0], multiple ? Binding::kProduct : Binding::kSum),
+        " ", OperatorText(comparison.op), " ",
+        Of(comparison.sides[1], multiple ? Binding::kFactor : Binding::kSum),
+        multiple ? " == 0" : "");
   }
 
   std::string Joined(absl::Span<const Expression> children,
@@ -195,6 +181,26 @@ std::string ConditionText(const KernelSpec& spec, const Condition& condition) {
 std::string ExpressionText(const KernelSpec& spec,
                            const Expression& expression) {
   return Writer(spec).Of(expression, Binding::kSum);
+}
+
+absl::string_view OperatorText(Relation::Operator op) {
+  switch (op) {
+    case Relation::Operator::kEqual:
+      return "==";
+    case Relation::Operator::kNotEqual:
+      return "!=";
+    case Relation::Operator::kLess:
+      return "<";
+    case Relation::Operator::kLessOrEqual:
+      return "<=";
+    case Relation::Operator::kGreater:
+      return ">";
+    case Relation::Operator::kGreaterOrEqual:
+      return ">=";
+    case Relation::Operator::kMultipleOf:
+      return "%";
+  }
+  return "?";
 }
 
 }  // namespace wavetune

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "model/kernel/condition.h"
 #include "model/kernel/mapping.h"
 
@@ -24,6 +25,9 @@ std::string ConditionText(const KernelSpec& spec, const Condition& condition);
 // The same for an expression.
 std::string ExpressionText(const KernelSpec& spec,
                            const Expression& expression);
+
+// Returns "<=" and the like: "%" for kMultipleOf. Cannot fail.
+absl::string_view OperatorText(Relation::Operator op);
 
 }  // namespace wavetune
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "model/kernel/condition_text.h"
 #include "model/kernel/mapping.h"
 
 namespace wavetune {
@@ -55,26 +56,6 @@ std::string FormatTerms(const std::vector<Dimension>& dimensions,
   return absl::StrJoin(sums, " + ");
 }
 
-const char* Symbol(Relation::Operator op) {
-  switch (op) {
-    case Relation::Operator::kEqual:
-      return "==";
-    case Relation::Operator::kNotEqual:
-      return "!=";
-    case Relation::Operator::kLess:
-      return "<";
-    case Relation::Operator::kLessOrEqual:
-      return "<=";
-    case Relation::Operator::kGreater:
-      return ">";
-    case Relation::Operator::kGreaterOrEqual:
-      return ">=";
-    case Relation::Operator::kMultipleOf:
-      return "%";
-  }
-  return "?";
-}
-
 }  // namespace
 
 bool Satisfies(int64_t left, Relation::Operator op, int64_t right) {
@@ -122,8 +103,8 @@ std::string FormatRelation(const Relation& relation,
     const bool simple = text.find(' ') == std::string::npos;
     return multiple && !simple ? absl::StrCat("(", text, ")") : text;
   };
-  return absl::StrCat(group(left), " ", Symbol(relation.op), " ", group(right),
-                      multiple ? " == 0" : "");
+  return absl::StrCat(group(left), " ", OperatorText(relation.op), " ",
+                      group(right), multiple ? " == 0" : "");
 }
 
 }  // namespace wavetune

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/suggestion.h"
+#include "model/kernel/condition_text.h"
 #include "model/kernel/expression_faults.h"
 
 namespace wavetune {
@@ -17,24 +19,13 @@ using Operator = Relation::Operator;
 // Deeper than anybody writes; a text must not exhaust the stack.
 constexpr int kMaxDepth = 64;
 
-struct Comparison {
-  absl::string_view text;
-  Operator op;
-};
-constexpr std::array<Comparison, 6> kComparisons = {{
-    {"<=", Operator::kLessOrEqual},
-    {">=", Operator::kGreaterOrEqual},
-    {"==", Operator::kEqual},
-    {"!=", Operator::kNotEqual},
-    {"<", Operator::kLess},
-    {">", Operator::kGreater},
-}};
-
-const Comparison* ComparisonOf(const Token& token) {
-  const auto* const found = std::find_if(
-      kComparisons.begin(), kComparisons.end(),
-      [&token](const Comparison& known) { return token.Is(known.text); });
-  return found == kComparisons.end() ? nullptr : found;
+std::optional<Operator> ComparisonOf(const Token& token) {
+  for (const Operator op : {Operator::kEqual, Operator::kNotEqual,
+                            Operator::kLess, Operator::kLessOrEqual,
+                            Operator::kGreater, Operator::kGreaterOrEqual}) {
+    if (token.Is(OperatorText(op))) return op;
+  }
+  return std::nullopt;
 }
 
 // `most` of 0: any number from `least` on.
@@ -169,14 +160,14 @@ TextParser::Value TextParser::ParseComparison() {
   if (lexer_.Peek().Is("=")) {
     lexer_.Fail(lexer_.Peek().at, "'=' is not of this language; write ==");
   }
-  if (ComparisonOf(lexer_.Peek()) == nullptr) return left;
+  if (!ComparisonOf(lexer_.Peek())) return left;
   const size_t at = left.at;
   std::vector<Condition> chain;
   Expression side = Number(std::move(left));
-  while (const Comparison* comparison = ComparisonOf(lexer_.Peek())) {
+  while (const auto comparison = ComparisonOf(lexer_.Peek())) {
     lexer_.Take();
     Expression next = Number(ParseTerms());
-    chain.emplace_back(std::move(side), comparison->op, next);
+    chain.emplace_back(std::move(side), *comparison, next);
     side = std::move(next);
   }
   return {.at = at,
