@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/option_checks.h"
 #include "base/status_macros.h"
 #include "cli/commands/bench_report.h"
 #include "cli/commands/commands.h"
@@ -15,7 +16,6 @@
 #include "cli/local_node.h"
 #include "cli/lookup.h"
 #include "cli/no_table.h"
-#include "cli/number_option.h"
 #include "cli/progress.h"
 #include "cli/shapes_file.h"
 #include "cli/workloads.h"

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/option_checks.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/compile_cost.h"
 #include "cli/commands/first_problems.h"
 #include "cli/commands/kernel_summary.h"
 #include "cli/json.h"
-#include "cli/number_option.h"
 #include "formats/kernel_folder.h"
 #include "formats/shipped_files.h"
 #include "model/kernel/kernel_spec.h"

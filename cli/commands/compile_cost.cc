@@ -12,7 +12,6 @@
 #include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
-#include "cli/machine_cores.h"
 #include "cli/scratch_folder.h"
 #include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"

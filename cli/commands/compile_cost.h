@@ -3,9 +3,11 @@
 #ifndef WAVETUNE_CLI_COMMANDS_COMPILE_COST_H_
 #define WAVETUNE_CLI_COMMANDS_COMPILE_COST_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -47,6 +49,12 @@ absl::StatusOr<CompileCost> CostFromReport(
 // as CostFromReport.
 absl::StatusOr<CompileCost> MeasureCompileCost(
     const std::string& folder, const ConfigurationCounts& configurations);
+
+// Returns how many cores this machine has: 1 where the system does not say.
+// Cannot fail.
+inline int64_t CoresOfThisMachine() {
+  return std::max(1U, std::thread::hardware_concurrency());
+}
 
 }  // namespace wavetune::cli
 

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/machine_cores.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "model/testing/kernels.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "cli/machine_cores.h"
+#include "cli/commands/compile_cost.h"
 #include "fit/plan/plan_next.h"
 #include "fit/profile.h"
 #include "model/kernel/backend_traits.h"

@@ -3,9 +3,11 @@
 #define WAVETUNE_CLI_COMMANDS_JOB_TEXT_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/output.h"
+#include "proto/wavetune/v1/admin_service.pb.h"
 #include "proto/wavetune/v1/status_service.pb.h"
 #include "proto/wavetune/v1/table_service.pb.h"
 #include "proto/wavetune/v1/types.pb.h"
@@ -47,6 +49,13 @@ std::string DevicesText(const v1::JobInfo& job);
 
 // Whether the job has ended.
 bool HasEnded(const v1::JobInfo& job);
+
+// The report of a job's drift probe, each line indented by two; nothing where
+// it has none.
+void PrintDrift(Output& out, const v1::JobInfo& job);
+
+// One paragraph for each job.
+void PrintPlannedJobs(Output& out, const std::vector<v1::PlannedJob>& planned);
 
 }  // namespace wavetune::cli
 

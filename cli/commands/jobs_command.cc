@@ -4,15 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/option_checks.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/drift_text.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/lookup.h"
-#include "cli/number_option.h"
 #include "model/kernel/configuration_text.h"
 
 namespace wavetune::cli {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cli/commands/compile_cost.h"
-#include "cli/commands/tile_fill.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "model/kernel/constraint_counts.h"
@@ -30,6 +29,14 @@ struct SpaceSummary {
   std::vector<std::string> constraint_texts;
   ConstraintCounts constraints;      // In the same order.
   std::vector<std::string> remarks;  // On constraints that are odd.
+};
+
+// How full tiles are at the manifest's problems, where the mapping counts them
+// as whole. A fit of a kernel that skips absent elements chooses badly there.
+struct PoorTileFill {
+  std::string what;    // "how full tiles are along columns".
+  double mean = 1;     // Mean of the representative problems, by weight.
+  std::string advice;  // What to do where part tiles take less.
 };
 
 struct KernelSummary {

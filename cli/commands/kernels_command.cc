@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/option_checks.h"
 #include "base/process_signals.h"
 #include "base/status_macros.h"
 #include "cli/child_process.h"
@@ -13,7 +14,6 @@
 #include "cli/format.h"
 #include "cli/json.h"
 #include "cli/lookup.h"
-#include "cli/number_option.h"
 #include "cli/text_table.h"
 
 namespace wavetune::cli {

@@ -8,7 +8,6 @@
 #include "base/input_file.h"
 #include "base/status_macros.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/drift_text.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
 #include "cli/json.h"

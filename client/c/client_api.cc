@@ -1,4 +1,7 @@
 // wavetune.h: versions, clients, and how tuners are made.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,7 +14,6 @@
 #include "base/status_macros.h"
 #include "client/c/api_error.h"
 #include "client/c/handles.h"
-#include "client/c/option_struct.h"
 #include "client/c/output_buffer.h"
 #include "wavetune/activation.h"
 #include "wavetune/client_options.h"
@@ -24,7 +26,6 @@ using wavetune::ClientMode;
 using wavetune::c_api::Guarded;
 using wavetune::c_api::IsNull;
 using wavetune::c_api::ReadConfigurations;
-using wavetune::c_api::ReadOptions;
 
 // The sizes of version 1.0, for ever: an older caller's options stay valid.
 constexpr size_t kFirstClientOptions = 56;
@@ -51,6 +52,33 @@ static_assert(offsetof(wavetune_tuner_options, prepares_on_demand) == 52);
 static_assert(offsetof(wavetune_tuner_options, prepared) == 56);
 static_assert(offsetof(wavetune_tuner_options, prepared_count) == 64);
 static_assert(offsetof(wavetune_tuner_options, prepared_parameters) == 72);
+
+// Returns the options of a caller whose wavetune.h may be older or newer, as
+// this library knows them: members that an older header lacks are zero, and
+// NULL is all zero. `first_size` is the size in version 1.0 of the header.
+// Errors: INVALID_ARGUMENT for a struct_size below that, and where a member
+// that only a newer header knows is not zero: it would be ignored.
+template <typename Options>
+absl::StatusOr<Options> ReadOptions(const Options* caller, size_t first_size) {
+  Options options = {};
+  if (caller == nullptr) return options;
+  const size_t size = caller->struct_size;
+  if (size < first_size || size > 4096) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "struct_size is ", size,
+        "; start from the WAVETUNE_..._OPTIONS_INIT macro, which sets it"));
+  }
+  const char* bytes = reinterpret_cast<const char*>(caller);
+  if (size > sizeof(Options) &&
+      std::any_of(bytes + sizeof(Options), bytes + size,
+                  [](char byte) { return byte != 0; })) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "options of ", size, " bytes set what this library (", sizeof(Options),
+        " bytes) does not know; install a newer libwavetune.so"));
+  }
+  std::memcpy(&options, bytes, std::min(size, sizeof(Options)));
+  return options;
+}
 
 std::string OrEmpty(const char* text) { return text == nullptr ? "" : text; }
 

@@ -19,8 +19,8 @@
 #include <mutex>
 #include <vector>
 
-#include "client/usage/usage_batch.h"
 #include "client/usage/usage_recorder.h"
+#include "client/usage/usage_sender.h"
 #include "usage/heavy_hitters.h"
 
 namespace wavetune {

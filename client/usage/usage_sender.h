@@ -3,10 +3,42 @@
 #ifndef WAVETUNE_CLIENT_USAGE_USAGE_SENDER_H_
 #define WAVETUNE_CLIENT_USAGE_USAGE_SENDER_H_
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
-#include "client/usage/usage_batch.h"
+#include "client/usage/usage_recorder.h"
+#include "usage/heavy_hitters.h"
+#include "wavetune/dimension.h"
 
 namespace wavetune {
+
+// Whose decisions are counted: one table (or none yet) of one kernel.
+struct UsageIdentity {
+  std::string kernel;
+  std::string device_uuid;     // As the application named it; may be empty.
+  std::string silicon_key;     // The table's; empty without one.
+  std::string digest;          // Hex; empty: no table, decisions are defaults.
+  std::string specialisation;  // Empty where the kernel has none.
+  std::vector<Dimension> dimensions;
+
+  friend bool operator==(const UsageIdentity&, const UsageIdentity&) = default;
+};
+
+struct KernelUsage {
+  UsageIdentity identity;
+  UsageCounts counts;
+  // Most asked for first. Weights are decisions, estimated from samples; what
+  // is missing to counts.total() is not attributed.
+  std::vector<HeavyHitters::Entry> problems;
+};
+
+// A report of use, as plain values.
+struct UsageBatch {
+  std::vector<KernelUsage> kernels;
+  double interval_s = 0;  // In which it was collected.
+};
 
 class UsageSender {
  public:

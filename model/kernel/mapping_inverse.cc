@@ -12,7 +12,6 @@
 #include "model/kernel/kernel_spec.h"
 #include "model/kernel/legal_extents.h"
 #include "model/kernel/loop_extents.h"
-#include "model/kernel/loop_grid.h"
 #include "model/kernel/mapping_structure.h"
 #include "model/kernel/passive_extents.h"
 #include "model/kernel/problem_limits.h"
