@@ -23,7 +23,6 @@ namespace {
 
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 // Results that may wait for whoever measures: a minute's pause of the reader
 // costs nothing, one that never reads loses its measurement.
@@ -195,6 +194,18 @@ using RawAdminService = v1::AdminService::WithRawCallbackMethod_Reprofile<
                     WithRawTables<WithRawStore<
                         WithRawFleet<v1::AdminService::Service>>>>>>>>;
 
+// A method that is the fleet's. It waits for the network: not where jobs are
+// stored.
+#define WAVETUNE_ON_FLEET(Method, handler)                                  \
+  WAVETUNE_RAW_METHOD(Method) {                                             \
+    if (fleet_ == nullptr)                                                  \
+      return FinishNow(context, absl::UnimplementedError("there is none")); \
+    const std::string user = UserOf(peers_, *context);                      \
+    return AnswerLater<v1::Method##Request, v1::Method##Response>(          \
+        context, *in, out, kFewWords, {reads_, user},                       \
+        WAVETUNE_HANDLE(handler));                                          \
+  }
+
 class AdminService final : public RawAdminService {
  public:
   AdminService(const AdminHandlers& handlers, const AdminWork& work,
@@ -209,28 +220,9 @@ class AdminService final : public RawAdminService {
         peers_(peers),
         streams_(streams) {}
 
-  ServerUnaryReactor* Reprofile(CallbackServerContext* context,
-                                const ByteBuffer* in,
-                                ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::ReprofileRequest, v1::ReprofileResponse>(
-        context, *in, out, kReprofile, {work_, user},
-        [this, user](const auto& request, auto* response) {
-          return handler_->Reprofile(request, user, response);
-        });
-  }
-  ServerUnaryReactor* CancelJob(CallbackServerContext* context,
-                                const ByteBuffer* in,
-                                ByteBuffer* out) override {
-    return AnswerLater<v1::CancelJobRequest, v1::CancelJobResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->CancelJob(request, response);
-        });
-  }
-  ServerUnaryReactor* RemoveWorkload(CallbackServerContext* context,
-                                     const ByteBuffer* in,
-                                     ByteBuffer* out) override {
+  WAVETUNE_ANSWER_LATER(Reprofile, kReprofile, handler_->Reprofile, work_)
+  WAVETUNE_ANSWER_LATER(CancelJob, kFewWords, handler_->CancelJob, work_)
+  WAVETUNE_RAW_METHOD(RemoveWorkload) {
     if (workloads_ == nullptr) {
       return FinishNow(context, absl::UnimplementedError("there are none"));
     }
@@ -240,93 +232,15 @@ class AdminService final : public RawAdminService {
           return workloads_->RemoveWorkload(request);
         });
   }
-  ServerUnaryReactor* RollBack(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::RollBackRequest, v1::RollBackResponse>(
-        context, *in, out, kFewWords, {work_, user},
-        [this, user](const auto& request, auto* response) {
-          return tables_->RollBack(request, user, response);
-        });
-  }
-  ServerUnaryReactor* PinTable(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::PinTableRequest, v1::PinTableResponse>(
-        context, *in, out, kFewWords, {work_, user},
-        [this, user](const auto& request, auto* response) {
-          return tables_->Pin(request, user, response);
-        });
-  }
-  ServerUnaryReactor* UnpinTable(CallbackServerContext* context,
-                                 const ByteBuffer* in,
-                                 ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::UnpinTableRequest, v1::UnpinTableResponse>(
-        context, *in, out, kFewWords, {work_, user},
-        [this, user](const auto& request, auto*) {
-          return tables_->Unpin(request, user);
-        });
-  }
-  ServerUnaryReactor* ImportTable(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::ImportTableRequest, v1::ImportTableResponse>(
-        context, *in, out, kImport, {work_, user},
-        [this, user](const auto& request, auto* response) {
-          return tables_->Import(request, user, response);
-        });
-  }
-  ServerUnaryReactor* RetireTable(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<v1::RetireTableRequest, v1::RetireTableResponse>(
-        context, *in, out, kFewWords, {work_, user},
-        [this, user](const auto& request, auto* response) {
-          return tables_->Retire(request, user, response);
-        });
-  }
-  ServerUnaryReactor* PublishToFleet(CallbackServerContext* context,
-                                     const ByteBuffer* in,
-                                     ByteBuffer* out) override {
-    return OnFleet<v1::PublishToFleetRequest, v1::PublishToFleetResponse>(
-        context, *in, out,
-        [fleet = fleet_](const auto& request, const auto& user,
-                         auto* response) {
-          return fleet->Publish(request, user, response);
-        });
-  }
-  ServerUnaryReactor* FreezeInFleet(CallbackServerContext* context,
-                                    const ByteBuffer* in,
-                                    ByteBuffer* out) override {
-    return OnFleet<v1::FreezeInFleetRequest, v1::FreezeInFleetResponse>(
-        context, *in, out,
-        [fleet = fleet_](const auto& request, const auto& user,
-                         auto* response) {
-          return fleet->Freeze(request, user, response);
-        });
-  }
-  ServerUnaryReactor* UnfreezeInFleet(CallbackServerContext* context,
-                                      const ByteBuffer* in,
-                                      ByteBuffer* out) override {
-    return OnFleet<v1::UnfreezeInFleetRequest, v1::UnfreezeInFleetResponse>(
-        context, *in, out,
-        [fleet = fleet_](const auto& request, const auto&, auto* response) {
-          return fleet->Unfreeze(request, response);
-        });
-  }
-  ServerUnaryReactor* RollBackFleet(CallbackServerContext* context,
-                                    const ByteBuffer* in,
-                                    ByteBuffer* out) override {
-    return OnFleet<v1::RollBackFleetRequest, v1::RollBackFleetResponse>(
-        context, *in, out,
-        [fleet = fleet_](const auto& request, const auto& user,
-                         auto* response) {
-          return fleet->RollBack(request, user, response);
-        });
-  }
+  WAVETUNE_ANSWER_LATER(RollBack, kFewWords, tables_->RollBack, work_)
+  WAVETUNE_ANSWER_LATER(PinTable, kFewWords, tables_->Pin, work_)
+  WAVETUNE_ANSWER_LATER(UnpinTable, kFewWords, tables_->Unpin, work_)
+  WAVETUNE_ANSWER_LATER(ImportTable, kImport, tables_->Import, work_)
+  WAVETUNE_ANSWER_LATER(RetireTable, kFewWords, tables_->Retire, work_)
+  WAVETUNE_ON_FLEET(PublishToFleet, fleet_->Publish)
+  WAVETUNE_ON_FLEET(FreezeInFleet, fleet_->Freeze)
+  WAVETUNE_ON_FLEET(UnfreezeInFleet, fleet_->Unfreeze)
+  WAVETUNE_ON_FLEET(RollBackFleet, fleet_->RollBack)
   grpc::ServerWriteReactor<ByteBuffer>* WatchJob(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchJobReactor>();
@@ -363,21 +277,6 @@ class AdminService final : public RawAdminService {
   }
 
  private:
-  // They wait for the network: not where jobs are stored.
-  template <typename Request, typename Response, typename Function>
-  ServerUnaryReactor* OnFleet(CallbackServerContext* context,
-                              const ByteBuffer& in, ByteBuffer* out,
-                              Function function) {
-    if (fleet_ == nullptr)
-      return FinishNow(context, absl::UnimplementedError("there is none"));
-    const std::string user = UserOf(peers_, *context);
-    return AnswerLater<Request, Response>(
-        context, in, out, kFewWords, {reads_, user},
-        [function, user](const auto& request, auto* response) {
-          return function(request, user, response);
-        });
-  }
-
   template <typename Request>
   grpc::ServerWriteReactor<ByteBuffer>* StartOnStore(
       CallbackServerContext* context, const ByteBuffer& in,

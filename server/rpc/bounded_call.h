@@ -3,14 +3,10 @@
 //
 // The generated WithRawCallbackMethod_... give a method its request as bytes.
 //
-//   ServerUnaryReactor* Resolve(CallbackServerContext* context,
-//                               const ByteBuffer* in, ByteBuffer* out) override
-//                               {
-//     return Answer<v1::ResolveRequest, v1::ResolveResponse>(
-//         context, *in, out, kResolve, [this](const auto& request, auto*
-//         response) {
-//           return handler_->Resolve(request, response);
-//         });
+//   WAVETUNE_ANSWER(Resolve, kResolve, handler_->Resolve)
+//   WAVETUNE_ANSWER_LATER(ListJobs, kFewWords, handler_->ListJobs, work_)
+//   WAVETUNE_RAW_METHOD(GetTable) {
+//     return AnswerNowOrLater<v1::GetTableRequest, FoundTable>(...);
 //   }
 #ifndef WAVETUNE_SERVER_RPC_BOUNDED_CALL_H_
 #define WAVETUNE_SERVER_RPC_BOUNDED_CALL_H_
@@ -158,6 +154,42 @@ grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
   }
   return reactor;
 }
+
+// A method of an answer: `context`, `in` and `out` are its arguments.
+#define WAVETUNE_RAW_METHOD(Method)                                      \
+  grpc::ServerUnaryReactor* Method(grpc::CallbackServerContext* context, \
+                                   const grpc::ByteBuffer* in,           \
+                                   grpc::ByteBuffer* out) override
+
+// Calls a handler's method with as much of (request, user, response) as it
+// takes.
+#define WAVETUNE_HANDLE(handler)                                     \
+  [this, user](const auto& request, auto* response) {                \
+    if constexpr (requires { handler(request, user, response); }) {  \
+      return handler(request, user, response);                       \
+    } else if constexpr (requires { handler(request, response); }) { \
+      return handler(request, response);                             \
+    } else if constexpr (requires { handler(request, user); }) {     \
+      return handler(request, user);                                 \
+    } else {                                                         \
+      return handler(response);                                      \
+    }                                                                \
+  }
+
+// A method that is its handler's: on the thread of the call, or of `work`. The
+// service has `peers_`.
+#define WAVETUNE_ANSWER(Method, bounds, handler)              \
+  WAVETUNE_RAW_METHOD(Method) {                               \
+    const std::string user;                                   \
+    return Answer<v1::Method##Request, v1::Method##Response>( \
+        context, *in, out, bounds, WAVETUNE_HANDLE(handler)); \
+  }
+#define WAVETUNE_ANSWER_LATER(Method, bounds, handler, work)                \
+  WAVETUNE_RAW_METHOD(Method) {                                             \
+    const std::string user = UserOf(peers_, *context);                      \
+    return AnswerLater<v1::Method##Request, v1::Method##Response>(          \
+        context, *in, out, bounds, {work, user}, WAVETUNE_HANDLE(handler)); \
+  }
 
 // As above, but answers at once where `now(request)` says that nothing has to
 // wait. `later()` is asked only where something has. For small requests, as one

@@ -8,10 +8,6 @@
 namespace wavetune {
 namespace {
 
-using grpc::ByteBuffer;
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
-
 // One problem, of many experts perhaps.
 constexpr RequestBounds kOneProblem{64 * kKiB, kMiB};
 // Up to 4,096 problems.
@@ -25,22 +21,8 @@ class DecisionService final : public RawDecisionService {
  public:
   explicit DecisionService(DecisionHandler* handler) : handler_(handler) {}
 
-  ServerUnaryReactor* Resolve(CallbackServerContext* context,
-                              const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::ResolveRequest, v1::ResolveResponse>(
-        context, *in, out, kProblems,
-        [this](const auto& request, auto* response) {
-          return handler_->Resolve(request, response);
-        });
-  }
-  ServerUnaryReactor* Explain(CallbackServerContext* context,
-                              const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::ExplainRequest, v1::ExplainResponse>(
-        context, *in, out, kOneProblem,
-        [this](const auto& request, auto* response) {
-          return handler_->Explain(request, response);
-        });
-  }
+  WAVETUNE_ANSWER(Resolve, kProblems, handler_->Resolve)
+  WAVETUNE_ANSWER(Explain, kOneProblem, handler_->Explain)
 
  private:
   DecisionHandler* const handler_;

@@ -22,7 +22,6 @@ namespace {
 
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 using RawStatusService = v1::StatusService::WithRawCallbackMethod_ListFleetNodes<
     v1::StatusService::WithRawCallbackMethod_GetFleet<
@@ -91,57 +90,15 @@ class StatusService final : public RawStatusService {
         patience_(handlers.listing_patience),
         streams_(streams) {}
 
-  ServerUnaryReactor* GetStatus(CallbackServerContext* context,
-                                const ByteBuffer* in,
-                                ByteBuffer* out) override {
-    return Answer<v1::GetStatusRequest, v1::GetStatusResponse>(
-        context, *in, out, kFewWords, [this](const auto&, auto* response) {
-          return handler_->GetStatus(response);
-        });
-  }
-  ServerUnaryReactor* GetFleet(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::GetFleetRequest, v1::GetFleetResponse>(
-        context, *in, out, kFewWords, [this](const auto&, auto* response) {
-          return handler_->GetFleet(response);
-        });
-  }
-  ServerUnaryReactor* ListFleetNodes(CallbackServerContext* context,
-                                     const ByteBuffer* in,
-                                     ByteBuffer* out) override {
-    // It waits for the network.
-    return AnswerLater<v1::ListFleetNodesRequest, v1::ListFleetNodesResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto&, auto* response) {
-          return handler_->ListFleetNodes(response);
-        });
-  }
-  ServerUnaryReactor* ListDevices(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    return Answer<v1::ListDevicesRequest, v1::ListDevicesResponse>(
-        context, *in, out, kFewWords, [this](const auto&, auto* response) {
-          return handler_->ListDevices(response);
-        });
-  }
-  ServerUnaryReactor* ListKernels(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    return Answer<v1::ListKernelsRequest, v1::ListKernelsResponse>(
-        context, *in, out, kFewWords, [this](const auto&, auto* response) {
-          return handler_->ListKernels(response);
-        });
-  }
-  ServerUnaryReactor* ListJobs(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
-    return AnswerLater<v1::ListJobsRequest, v1::ListJobsResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->ListJobs(request, response);
-        });
-  }
-  ServerUnaryReactor* GetJob(CallbackServerContext* context,
-                             const ByteBuffer* in, ByteBuffer* out) override {
+  WAVETUNE_ANSWER(GetStatus, kFewWords, handler_->GetStatus)
+  WAVETUNE_ANSWER(GetFleet, kFewWords, handler_->GetFleet)
+  // It waits for the network.
+  WAVETUNE_ANSWER_LATER(ListFleetNodes, kFewWords, handler_->ListFleetNodes,
+                        work_)
+  WAVETUNE_ANSWER(ListDevices, kFewWords, handler_->ListDevices)
+  WAVETUNE_ANSWER(ListKernels, kFewWords, handler_->ListKernels)
+  WAVETUNE_ANSWER_LATER(ListJobs, kFewWords, handler_->ListJobs, work_)
+  WAVETUNE_RAW_METHOD(GetJob) {
     const auto handle = [this](const auto& request, auto* response) {
       return handler_->GetJob(request, response);
     };
@@ -166,15 +123,7 @@ class StatusService final : public RawStatusService {
     }
     return reactor.get();
   }
-  ServerUnaryReactor* ListEvents(CallbackServerContext* context,
-                                 const ByteBuffer* in,
-                                 ByteBuffer* out) override {
-    return AnswerLater<v1::ListEventsRequest, v1::ListEventsResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return events_->ListEvents(request, response);
-        });
-  }
+  WAVETUNE_ANSWER_LATER(ListEvents, kFewWords, events_->ListEvents, work_)
   grpc::ServerWriteReactor<ByteBuffer>* WatchEvents(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchEventsReactor>();

@@ -19,7 +19,6 @@ namespace {
 
 using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 // Notices that may wait for a slow watcher before it gets the snapshot instead:
 // one is a promotion, and a thousand watchers that all wait cost some MiB.
@@ -67,17 +66,8 @@ class TableService final : public RawTableService {
         peers_(handlers.peers),
         streams_(streams) {}
 
-  ServerUnaryReactor* ListTables(CallbackServerContext* context,
-                                 const ByteBuffer* in,
-                                 ByteBuffer* out) override {
-    return Answer<v1::ListTablesRequest, v1::ListTablesResponse>(
-        context, *in, out, kFewWords,
-        [this](const auto& request, auto* response) {
-          return handler_->ListTables(request, response);
-        });
-  }
-  ServerUnaryReactor* GetTable(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
+  WAVETUNE_ANSWER(ListTables, kFewWords, handler_->ListTables)
+  WAVETUNE_RAW_METHOD(GetTable) {
     const CallTimer timer(MethodOf<v1::GetTableRequest>());
     // Before anything is looked at: what changes meanwhile makes it another.
     const AnswerBasis basis = handler_->BasisOfAnswers();
@@ -102,44 +92,12 @@ class TableService final : public RawTableService {
         },
         in_memory, handle);
   }
-  ServerUnaryReactor* AnnounceTableSet(CallbackServerContext* context,
-                                       const ByteBuffer* in,
-                                       ByteBuffer* out) override {
-    return Answer<v1::AnnounceTableSetRequest, v1::AnnounceTableSetResponse>(
-        context, *in, out, kTableSet,
-        [this](const auto& request, auto* response) {
-          return handler_->AnnounceTableSet(request, response);
-        });
-  }
-  ServerUnaryReactor* GetTableSet(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    return Answer<v1::GetTableSetRequest, v1::GetTableSetResponse>(
-        context, *in, out, kFewWords,
-        [this](const auto& request, auto* response) {
-          return handler_->GetTableSet(request, response);
-        });
-  }
-  ServerUnaryReactor* ListTableHistory(CallbackServerContext* context,
-                                       const ByteBuffer* in,
-                                       ByteBuffer* out) override {
-    return AnswerLater<v1::ListTableHistoryRequest,
-                       v1::ListTableHistoryResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->ListTableHistory(request, response);
-        });
-  }
-  ServerUnaryReactor* ListRejectedTables(CallbackServerContext* context,
-                                         const ByteBuffer* in,
-                                         ByteBuffer* out) override {
-    return AnswerLater<v1::ListRejectedTablesRequest,
-                       v1::ListRejectedTablesResponse>(
-        context, *in, out, kFewWords, {work_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->ListRejectedTables(request, response);
-        });
-  }
+  WAVETUNE_ANSWER(AnnounceTableSet, kTableSet, handler_->AnnounceTableSet)
+  WAVETUNE_ANSWER(GetTableSet, kFewWords, handler_->GetTableSet)
+  WAVETUNE_ANSWER_LATER(ListTableHistory, kFewWords, handler_->ListTableHistory,
+                        work_)
+  WAVETUNE_ANSWER_LATER(ListRejectedTables, kFewWords,
+                        handler_->ListRejectedTables, work_)
   grpc::ServerWriteReactor<ByteBuffer>* WatchTables(
       CallbackServerContext* context, const ByteBuffer* in) override {
     auto reactor = std::make_shared<WatchTablesReactor>();

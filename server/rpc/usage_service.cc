@@ -12,9 +12,7 @@
 namespace wavetune {
 namespace {
 
-using grpc::ByteBuffer;
 using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
 
 // Up to 64 kernels with 64 problems of eight dimensions each.
 constexpr RequestBounds kUsageReport{2 * kMiB, 12 * kMiB};
@@ -42,9 +40,7 @@ class UsageService final : public RawUsageService {
   UsageService(UsageHandler* handler, WorkQueue* work, const PeerUsers* peers)
       : handler_(handler), work_(work), peers_(peers) {}
 
-  ServerUnaryReactor* ReportUsage(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
+  WAVETUNE_RAW_METHOD(ReportUsage) {
     const UsageHandler::Peer peer = ReporterOf(peers_, *context);
     if (absl::Status turn = handler_->TakeTurn(peer); !turn.ok()) {
       return FinishNow(context, turn);
@@ -55,14 +51,7 @@ class UsageService final : public RawUsageService {
           return handler_->ReportUsage(request, peer, response);
         });
   }
-  ServerUnaryReactor* GetUsage(CallbackServerContext* context,
-                               const ByteBuffer* in, ByteBuffer* out) override {
-    return Answer<v1::GetUsageRequest, v1::GetUsageResponse>(
-        context, *in, out, kFewWords,
-        [this](const auto& request, auto* response) {
-          return handler_->GetUsage(request, response);
-        });
-  }
+  WAVETUNE_ANSWER(GetUsage, kFewWords, handler_->GetUsage)
 
  private:
   UsageHandler* const handler_;

@@ -11,10 +11,6 @@
 namespace wavetune {
 namespace {
 
-using grpc::ByteBuffer;
-using grpc::CallbackServerContext;
-using grpc::ServerUnaryReactor;
-
 // A model's config.json, of 1 MiB at most, and the counts of 1,024 experts.
 constexpr RequestBounds kWorkload{kMiB + 16 * kKiB, kMiB + 64 * kKiB};
 
@@ -32,9 +28,7 @@ class WorkloadService final : public RawWorkloadService {
         reads_(handlers.read_work),
         peers_(handlers.peers) {}
 
-  ServerUnaryReactor* AddWorkload(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
+  WAVETUNE_RAW_METHOD(AddWorkload) {
     const std::string user = UserOf(peers_, *context);
     if (absl::Status turn = handler_->TakeTurn(user); !turn.ok()) {
       return FinishNow(context, turn);
@@ -46,24 +40,9 @@ class WorkloadService final : public RawWorkloadService {
         });
   }
   // Problems are counted for each workload and kernel, which takes its time.
-  ServerUnaryReactor* ListWorkloads(CallbackServerContext* context,
-                                    const ByteBuffer* in,
-                                    ByteBuffer* out) override {
-    return AnswerLater<v1::ListWorkloadsRequest, v1::ListWorkloadsResponse>(
-        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
-        [this](const auto&, auto* response) {
-          return handler_->ListWorkloads(response);
-        });
-  }
-  ServerUnaryReactor* GetWorkload(CallbackServerContext* context,
-                                  const ByteBuffer* in,
-                                  ByteBuffer* out) override {
-    return AnswerLater<v1::GetWorkloadRequest, v1::GetWorkloadResponse>(
-        context, *in, out, kFewWords, {reads_, UserOf(peers_, *context)},
-        [this](const auto& request, auto* response) {
-          return handler_->GetWorkload(request, response);
-        });
-  }
+  WAVETUNE_ANSWER_LATER(ListWorkloads, kFewWords, handler_->ListWorkloads,
+                        reads_)
+  WAVETUNE_ANSWER_LATER(GetWorkload, kFewWords, handler_->GetWorkload, reads_)
 
  private:
   WorkloadHandler* const handler_;
