@@ -21,7 +21,7 @@ struct CommandContext {
 
   // Returns the gRPC target of the reader socket.
   std::string Endpoint() const { return ReaderEndpoint(endpoint); }
-  absl::StatusOr<DaemonConnection> Connect() const {
+  absl::StatusOr<std::shared_ptr<Daemon>> Connect() const {
     return connect(Endpoint());
   }
 };

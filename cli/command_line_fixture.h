@@ -27,14 +27,7 @@ class CommandLineFixture : public ::testing::Test {
     context.err = &err_output_;
     context.connect = [this](const std::string& endpoint) {
       endpoint_ = endpoint;
-      return absl::StatusOr<DaemonConnection>(
-          DaemonConnection{.status = daemon_,
-                           .tables = daemon_,
-                           .table_control = daemon_,
-                           .fleet = daemon_,
-                           .store = daemon_,
-                           .jobs = daemon_,
-                           .workloads = daemon_});
+      return absl::StatusOr<std::shared_ptr<Daemon>>(daemon_);
     };
     return context;
   }

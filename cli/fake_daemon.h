@@ -1,8 +1,10 @@
-// FakeDaemon: the daemon's roles answered from plain fields.
+// FakeDaemon: the daemon answered from plain fields.
 #ifndef WAVETUNE_CLI_FAKE_DAEMON_H_
 #define WAVETUNE_CLI_FAKE_DAEMON_H_
 
-#include <memory>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,13 +13,7 @@
 
 namespace wavetune::cli {
 
-class FakeDaemon : public StatusReader,
-                   public TableReader,
-                   public TableControl,
-                   public FleetControl,
-                   public StoreControl,
-                   public JobControl,
-                   public WorkloadControl {
+class FakeDaemon : public Daemon {
  public:
   // The answers.
   absl::Status error;  // Not OK: every call fails with it.
@@ -64,7 +60,7 @@ class FakeDaemon : public StatusReader,
   v1::PinTableRequest pin_request;
   v1::UnpinTableRequest unpin_request;
   v1::ImportTableRequest import_request;
-  std::vector<std::string> store_work;  // "backup", ...
+  std::vector<std::string> store_work;  // Names of requests.
   v1::RetireTableRequest retire_request;
   v1::PublishToFleetRequest publish_request;
   v1::FreezeInFleetRequest freeze_request;
@@ -75,207 +71,200 @@ class FakeDaemon : public StatusReader,
   v1::MeasureRequest measure_request;
   std::vector<uint64_t> cancelled;
 
-  absl::StatusOr<v1::GetStatusResponse> GetStatus() override {
-    return Answer(status);
+  FakeDaemon() {
+    On<v1::GetStatusRequest>(&status);
+    On<v1::ListDevicesRequest>(&devices);
+    On<v1::GetFleetRequest>(&fleet);
+    On<v1::ListKernelsRequest>(&kernels);
+    On<v1::ListTablesRequest>(&tables);
+    On(&events, &events_request);
+    On(&history, &history_request);
+    On<v1::ListRejectedTablesRequest>(&rejected);
+    On(&rolled_back, &rollback_request);
+    On(&pinned, &pin_request);
+    On(&unpinned_, &unpin_request);
+    On(&imported, &import_request);
+    On(&retired, &retire_request);
+    On(&published, &publish_request);
+    On(&frozen_, &freeze_request);
+    On(&unfrozen_, &unfreeze_request);
+    On(&fleet_rolled_back, &fleet_rollback_request);
+    Do<v1::ListFleetNodesRequest, v1::ListFleetNodesResponse>(
+        [this](const auto&) { return fleet_nodes; });
+    Do<v1::GetUsageRequest, v1::GetUsageResponse>(
+        [this](const auto&) -> absl::StatusOr<v1::GetUsageResponse> {
+          if (!usage_error.ok()) return usage_error;
+          return usage;
+        });
+    Do<v1::GetTableRequest, v1::GetTableResponse>(
+        [this](const auto& request) { return TableOf(request); });
+    AddJobs();
+    AddWorkloads();
   }
-  absl::StatusOr<v1::ListFleetNodesResponse> ListFleetNodes() override {
-    return fleet_nodes;
+
+ protected:
+  absl::Status Call(const google::protobuf::Message& request,
+                    google::protobuf::Message* response) override {
+    const auto method = methods_.find(request.GetDescriptor());
+    if (method == methods_.end())
+      return absl::UnimplementedError(request.GetTypeName());
+    const absl::Status answered = method->second(request, response);
+    return answered.ok() ? error : answered;
   }
-  absl::StatusOr<v1::GetFleetResponse> GetFleet() override {
-    return Answer(fleet);
-  }
-  absl::StatusOr<v1::ListDevicesResponse> ListDevices() override {
-    return Answer(devices);
-  }
-  absl::StatusOr<v1::ListKernelsResponse> ListKernels() override {
-    return Answer(kernels);
-  }
-  absl::StatusOr<v1::ListJobsResponse> ListJobs(int32_t limit) override {
-    v1::ListJobsResponse response;
-    for (const v1::JobInfo& job : jobs) {
-      if (response.jobs_size() < limit) *response.add_jobs() = job;
+
+  absl::Status Stream(const google::protobuf::Message& request,
+                      google::protobuf::Message* message,
+                      absl::FunctionRef<void()> on_message) override {
+    const auto* const type = request.GetDescriptor();
+    const auto send = [&](const auto& messages) {
+      for (const auto& one : messages) {
+        message->CopyFrom(one);
+        on_message();
+      }
+    };
+    if (type == v1::WatchEventsRequest::descriptor()) {
+      watch_events_request.CopyFrom(request);
+      send(new_events);
+      return error.ok() ? watch_end : error;
     }
-    return Answer(response);
-  }
-  absl::StatusOr<v1::JobInfo> GetJob(uint64_t id) override {
-    for (const v1::JobInfo& job : jobs) {
-      if (job.id() == id) return Answer(job);
+    if (type == v1::ListSamplesRequest::descriptor()) {
+      samples_request.CopyFrom(request);
+      send(samples);
+      return error.ok() ? samples_end : error;
     }
-    return absl::NotFoundError(absl::StrCat("no job ", id));
-  }
-  absl::StatusOr<v1::GetUsageResponse> GetUsage(int32_t) override {
-    if (!usage_error.ok()) return usage_error;
-    return Answer(usage);
-  }
-  absl::StatusOr<v1::ListEventsResponse> ListEvents(
-      const v1::ListEventsRequest& request) override {
-    events_request = request;
-    return Answer(events);
-  }
-  absl::Status WatchEvents(
-      const v1::WatchEventsRequest& request,
-      const std::function<void(const v1::WatchEventsResponse&)>& on_event)
-      override {
-    watch_events_request = request;
-    for (const v1::WatchEventsResponse& event : new_events) on_event(event);
-    return error.ok() ? watch_end : error;
-  }
-  absl::Status ListSamples(
-      const v1::ListSamplesRequest& request,
-      const std::function<void(const v1::ListSamplesResponse&)>& on_message)
-      override {
-    samples_request = request;
-    for (const v1::ListSamplesResponse& message : samples) on_message(message);
-    return error.ok() ? samples_end : error;
-  }
-  absl::StatusOr<v1::ListTablesResponse> ListTables(
-      const v1::ListTablesRequest&) override {
-    return Answer(tables);
-  }
-  absl::StatusOr<v1::GetTableResponse> GetTable(
-      const v1::GetTableRequest& request) override {
-    for (const v1::GetTableResponse& payload : payloads) {
-      if (payload.info().digest() == request.digest() ||
-          payload.info().kernel() == request.kernel())
-        return Answer(payload);
+    if (type == v1::WatchJobRequest::descriptor()) {
+      std::vector<v1::WatchJobResponse> changes;
+      for (const v1::JobInfo& job : watched)
+        *changes.emplace_back().mutable_job() = job;
+      send(changes);
+      return watch_end;
     }
-    return absl::NotFoundError("no such table");
-  }
-  absl::StatusOr<v1::ListTableHistoryResponse> ListTableHistory(
-      const v1::ListTableHistoryRequest& request) override {
-    history_request = request;
-    return Answer(history);
-  }
-  absl::StatusOr<v1::ListRejectedTablesResponse> ListRejectedTables(
-      const v1::ListRejectedTablesRequest&) override {
-    return Answer(rejected);
-  }
-  absl::StatusOr<v1::RollBackResponse> RollBack(
-      const v1::RollBackRequest& request) override {
-    rollback_request = request;
-    return Answer(rolled_back);
-  }
-  absl::StatusOr<v1::PinTableResponse> Pin(
-      const v1::PinTableRequest& request) override {
-    pin_request = request;
-    return Answer(pinned);
-  }
-  absl::Status Unpin(const v1::UnpinTableRequest& request) override {
-    unpin_request = request;
-    return error;
-  }
-  absl::StatusOr<v1::ImportTableResponse> Import(
-      const v1::ImportTableRequest& request) override {
-    import_request = request;
-    return Answer(imported);
-  }
-  absl::StatusOr<v1::RetireTableResponse> Retire(
-      const v1::RetireTableRequest& request) override {
-    retire_request = request;
-    return Answer(retired);
-  }
-  absl::StatusOr<v1::PublishToFleetResponse> Publish(
-      const v1::PublishToFleetRequest& request) override {
-    publish_request = request;
-    return Answer(published);
-  }
-  absl::StatusOr<v1::FreezeInFleetResponse> Freeze(
-      const v1::FreezeInFleetRequest& request) override {
-    freeze_request = request;
-    return Answer(v1::FreezeInFleetResponse());
-  }
-  absl::StatusOr<v1::UnfreezeInFleetResponse> Unfreeze(
-      const v1::UnfreezeInFleetRequest& request) override {
-    unfreeze_request = request;
-    return Answer(v1::UnfreezeInFleetResponse());
-  }
-  absl::StatusOr<v1::RollBackFleetResponse> RollBackFleet(
-      const v1::RollBackFleetRequest& request) override {
-    fleet_rollback_request = request;
-    return Answer(fleet_rolled_back);
-  }
-  absl::Status BackUp(const OnProgress& on_progress) override {
-    return WorkOnStore("backup", on_progress);
-  }
-  absl::Status Check(const OnProgress& on_progress) override {
-    return WorkOnStore("check", on_progress);
-  }
-  absl::Status Compact(const OnProgress& on_progress) override {
-    return WorkOnStore("compact", on_progress);
-  }
-  absl::StatusOr<v1::ReprofileResponse> Reprofile(
-      const v1::ReprofileRequest& request) override {
-    reprofile_request = request;
-    reprofile_requests.push_back(request);
-    v1::ReprofileResponse response;
-    for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
-    for (const v1::PlannedJob& job : planned) *response.add_planned() = job;
-    for (const v1::AskedProfile& one : asked) *response.add_asked() = one;
-    return Answer(response);
-  }
-  absl::StatusOr<v1::JobInfo> CancelJob(uint64_t id) override {
-    cancelled.push_back(id);
-    return GetJob(id);
-  }
-  absl::Status WatchJob(
-      uint64_t,
-      const std::function<void(const v1::JobInfo&)>& on_job) override {
-    for (const v1::JobInfo& job : watched) on_job(job);
-    return watch_end;
-  }
-  absl::Status Measure(const v1::MeasureRequest& request,
-                       const std::function<void(const v1::MeasureResponse&)>&
-                           on_event) override {
-    measure_request = request;
-    if (!error.ok()) return error;
-    for (const v1::MeasureResponse& event : measured) on_event(event);
-    return measure_end;
-  }
-  absl::StatusOr<v1::AddWorkloadResponse> AddWorkload(
-      const v1::AddWorkloadRequest& request) override {
-    workload_request = request;
-    v1::AddWorkloadResponse response;
-    v1::WorkloadInfo& info = *response.mutable_workload();
-    info.set_name(request.name());
-    info.set_architecture("LlamaForCausalLM");
-    v1::WorkloadKernel& kernel = *info.add_kernels();
-    kernel.set_kernel("gemm");
-    kernel.set_problems(60);
-    return Answer(response);
-  }
-  absl::StatusOr<v1::ListWorkloadsResponse> ListWorkloads() override {
-    v1::ListWorkloadsResponse response;
-    for (const v1::GetWorkloadResponse& one : workloads) {
-      *response.add_workloads() = one.workload();
+    if (type == v1::MeasureRequest::descriptor()) {
+      measure_request.CopyFrom(request);
+      if (!error.ok()) return error;
+      send(measured);
+      return measure_end;
     }
-    return Answer(response);
-  }
-  absl::StatusOr<v1::GetWorkloadResponse> GetWorkload(
-      const std::string& name) override {
-    for (const v1::GetWorkloadResponse& one : workloads) {
-      if (one.workload().name() == name) return Answer(one);
-    }
-    return absl::NotFoundError(absl::StrCat("there is no workload ", name));
-  }
-  absl::Status RemoveWorkload(const std::string& name) override {
-    removed_workloads.push_back(name);
+    store_work.push_back(request.GetTypeName());
+    send(store_progress);
     return error;
   }
 
  private:
-  absl::Status WorkOnStore(const std::string& work,
-                           const OnProgress& on_progress) {
-    store_work.push_back(work);
-    for (const v1::StoreProgress& progress : store_progress)
-      on_progress(progress);
-    return error;
+  using Method = std::function<absl::Status(const google::protobuf::Message&,
+                                            google::protobuf::Message*)>;
+
+  template <typename Request, typename Response, typename Function>
+  void Do(Function function) {
+    methods_[Request::descriptor()] =
+        [function](const google::protobuf::Message& request,
+                   google::protobuf::Message* response) {
+          const absl::StatusOr<Response> answer =
+              function(static_cast<const Request&>(request));
+          if (answer.ok()) response->CopyFrom(*answer);
+          return answer.status();
+        };
+  }
+
+  // Answers with a field, and keeps the request in another.
+  template <typename Request, typename Response>
+  void On(const Response* answer, Request* kept = nullptr) {
+    Do<Request, Response>([answer, kept](const Request& request) {
+      if (kept != nullptr) *kept = request;
+      return absl::StatusOr<Response>(*answer);
+    });
+  }
+
+  absl::StatusOr<v1::GetTableResponse> TableOf(
+      const v1::GetTableRequest& request) const {
+    for (const v1::GetTableResponse& payload : payloads) {
+      if (payload.info().digest() == request.digest() ||
+          payload.info().kernel() == request.kernel())
+        return payload;
+    }
+    return absl::NotFoundError("no such table");
   }
 
   template <typename Response>
-  absl::StatusOr<Response> Answer(const Response& response) const {
-    if (!error.ok()) return error;
-    return response;
+  absl::StatusOr<Response> JobOf(uint64_t id) const {
+    Response response;
+    for (const v1::JobInfo& job : jobs) {
+      if (job.id() != id) continue;
+      *response.mutable_job() = job;
+      return response;
+    }
+    return absl::NotFoundError(absl::StrCat("no job ", id));
   }
+
+  void AddJobs() {
+    Do<v1::ListJobsRequest, v1::ListJobsResponse>([this](const auto& request) {
+      v1::ListJobsResponse response;
+      for (const v1::JobInfo& job : jobs) {
+        if (response.jobs_size() < request.limit()) *response.add_jobs() = job;
+      }
+      return absl::StatusOr<v1::ListJobsResponse>(response);
+    });
+    Do<v1::GetJobRequest, v1::GetJobResponse>([this](const auto& request) {
+      return JobOf<v1::GetJobResponse>(request.id());
+    });
+    Do<v1::CancelJobRequest, v1::CancelJobResponse>(
+        [this](const auto& request) {
+          cancelled.push_back(request.id());
+          return JobOf<v1::CancelJobResponse>(request.id());
+        });
+    Do<v1::ReprofileRequest, v1::ReprofileResponse>(
+        [this](const auto& request) {
+          reprofile_request = request;
+          reprofile_requests.push_back(request);
+          v1::ReprofileResponse response;
+          for (const v1::JobInfo& job : jobs) *response.add_jobs() = job;
+          for (const v1::PlannedJob& job : planned)
+            *response.add_planned() = job;
+          for (const v1::AskedProfile& one : asked) *response.add_asked() = one;
+          return absl::StatusOr<v1::ReprofileResponse>(response);
+        });
+  }
+
+  void AddWorkloads() {
+    Do<v1::AddWorkloadRequest, v1::AddWorkloadResponse>(
+        [this](const auto& request) {
+          workload_request = request;
+          v1::AddWorkloadResponse response;
+          v1::WorkloadInfo& info = *response.mutable_workload();
+          info.set_name(request.name());
+          info.set_architecture("LlamaForCausalLM");
+          v1::WorkloadKernel& kernel = *info.add_kernels();
+          kernel.set_kernel("gemm");
+          kernel.set_problems(60);
+          return absl::StatusOr<v1::AddWorkloadResponse>(response);
+        });
+    Do<v1::ListWorkloadsRequest, v1::ListWorkloadsResponse>(
+        [this](const auto&) {
+          v1::ListWorkloadsResponse response;
+          for (const v1::GetWorkloadResponse& one : workloads)
+            *response.add_workloads() = one.workload();
+          return absl::StatusOr<v1::ListWorkloadsResponse>(response);
+        });
+    Do<v1::GetWorkloadRequest, v1::GetWorkloadResponse>(
+        [this](const auto& request) -> absl::StatusOr<v1::GetWorkloadResponse> {
+          for (const v1::GetWorkloadResponse& one : workloads) {
+            if (one.workload().name() == request.name()) return one;
+          }
+          return absl::NotFoundError(
+              absl::StrCat("there is no workload ", request.name()));
+        });
+    Do<v1::RemoveWorkloadRequest, v1::RemoveWorkloadResponse>(
+        [this](const auto& request) {
+          removed_workloads.push_back(request.name());
+          return absl::StatusOr<v1::RemoveWorkloadResponse>(
+              v1::RemoveWorkloadResponse());
+        });
+  }
+
+  const v1::UnpinTableResponse unpinned_;
+  const v1::FreezeInFleetResponse frozen_;
+  const v1::UnfreezeInFleetResponse unfrozen_;
+  std::map<const google::protobuf::Descriptor*, Method> methods_;
 };
 
 }  // namespace wavetune::cli

@@ -64,11 +64,16 @@ TEST(GrpcDaemonTest, AChangeThatIsNotAnsweredInTimeMayStillBeDone) {
   const auto connection = ConnectGrpcDaemon(endpoint, /*timeout_s=*/0.3);
   ASSERT_TRUE(connection.ok()) << connection.status();
   const absl::Status added =
-      connection->workloads->AddWorkload(v1::AddWorkloadRequest()).status();
+      (*connection)
+          ->Ask<v1::AddWorkloadResponse>(v1::AddWorkloadRequest())
+          .status();
   EXPECT_EQ(added.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(added.message(),
               HasSubstr("may still be done: look before asking again"));
-  const absl::Status listed = connection->workloads->ListWorkloads().status();
+  const absl::Status listed =
+      (*connection)
+          ->Ask<v1::ListWorkloadsResponse>(v1::ListWorkloadsRequest())
+          .status();
   EXPECT_EQ(listed.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(listed.message(), Not(HasSubstr("may still be done")));
 }
@@ -112,8 +117,9 @@ TEST(GrpcDaemonTest, AConnectionThatEndsOnItsWayIsNoMatterOfCertificates) {
       ConnectGrpcDaemon(between->address(), /*timeout_s=*/60);
   ASSERT_TRUE(connection.ok()) << connection.status();
   auto followed = std::async(std::launch::async, [&] {
-    return connection->status->WatchEvents(
-        v1::WatchEventsRequest(), [](const v1::WatchEventsResponse&) {});
+    return (*connection)
+        ->Follow<v1::WatchEventsResponse>(
+            v1::WatchEventsRequest(), [](const v1::WatchEventsResponse&) {});
   });
   daemon.AwaitFollower();
   between = nullptr;
@@ -121,6 +127,27 @@ TEST(GrpcDaemonTest, AConnectionThatEndsOnItsWayIsNoMatterOfCertificates) {
   EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(ended.message(), HasSubstr("It was there"));
   EXPECT_THAT(ended.message(), Not(HasSubstr("certificate")));
+}
+
+TEST(GrpcDaemonTest, ADaemonWithoutTheMethodIsOlder) {
+  const QuietDaemon daemon;
+  const auto connection = ConnectGrpcDaemon(
+      absl::StrCat("127.0.0.1:", daemon.port()), /*timeout_s=*/60);
+  ASSERT_TRUE(connection.ok()) << connection.status();
+  Daemon& older = **connection;
+  const absl::Status status =
+      older.Ask<v1::GetStatusResponse>(v1::GetStatusRequest()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("older than this command: upgrade"));
+  const absl::Status workloads =
+      older.Ask<v1::ListWorkloadsResponse>(v1::ListWorkloadsRequest()).status();
+  EXPECT_EQ(workloads.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(workloads.message(), HasSubstr("and knows no workloads"));
+  // Commands can do without these.
+  EXPECT_TRUE(absl::IsUnimplemented(
+      older.Ask<v1::GetUsageResponse>(v1::GetUsageRequest()).status()));
+  EXPECT_TRUE(absl::IsUnimplemented(older.Follow<v1::ListSamplesResponse>(
+      v1::ListSamplesRequest(), [](const v1::ListSamplesResponse&) {})));
 }
 
 }  // namespace

@@ -78,12 +78,13 @@ absl::Status LocalNode::CheckAlive() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> LocalNode::WaitForDevice(StatusReader& status) {
+absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
   const Clock::Duration deadline = SystemClock().SteadyNow() + kDeviceTimeout;
   while (SystemClock().SteadyNow() < deadline) {
     if (InterruptRequested()) return absl::CancelledError("interrupted");
     RETURN_IF_ERROR(CheckAlive());
-    absl::StatusOr<v1::ListDevicesResponse> devices = status.ListDevices();
+    absl::StatusOr<v1::ListDevicesResponse> devices =
+        daemon.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest());
     if (devices.ok()) {
       for (const v1::DeviceStatus& device : devices->devices()) {
         if (device.attached() && device.problem().empty())

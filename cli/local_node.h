@@ -32,7 +32,7 @@ class LocalNode {
   // Waits until a device is attached and returns its UUID. Errors: CANCELLED
   // after an interrupt; FAILED_PRECONDITION with the end of the log where a
   // program ended; NOT_FOUND where no usable device appeared.
-  absl::StatusOr<std::string> WaitForDevice(StatusReader& status);
+  absl::StatusOr<std::string> WaitForDevice(Daemon& daemon);
 
  private:
   explicit LocalNode(std::unique_ptr<ScratchFolder> folder)

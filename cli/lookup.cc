@@ -15,9 +15,11 @@
 
 namespace wavetune::cli {
 
-absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
+absl::StatusOr<KnownKernel> FindKernel(Daemon& daemon,
                                        const std::string& name) {
-  ASSIGN_OR_RETURN(v1::ListKernelsResponse response, status.ListKernels());
+  ASSIGN_OR_RETURN(
+      v1::ListKernelsResponse response,
+      daemon.Ask<v1::ListKernelsResponse>(v1::ListKernelsRequest()));
   std::vector<std::string> names;
   for (const v1::KernelStatus& kernel : response.kernels()) {
     names.push_back(kernel.spec().name());
@@ -41,8 +43,8 @@ absl::StatusOr<std::string> FindKernelFolder(const CommandContext& context,
   if (std::filesystem::is_directory(kernel, error) ||
       kernel.find('/') != std::string::npos)
     return kernel;
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon.status, kernel));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(KnownKernel known, FindKernel(*daemon, kernel));
   return known.status.path();
 }
 
@@ -57,14 +59,16 @@ bool LooksLikeDigest(const std::string& text) {
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-absl::StatusOr<v1::GetTableRequest> RequestFor(TableReader& tables,
+absl::StatusOr<v1::GetTableRequest> RequestFor(Daemon& daemon,
                                                const TableQuestion& question) {
   v1::GetTableRequest request;
   if (LooksLikeDigest(question.table)) {
     // The same payload may serve several environments.
     std::set<std::string> digests;
     if (question.table.size() < kDigestLength) {
-      ASSIGN_OR_RETURN(v1::ListTablesResponse list, tables.ListTables({}));
+      ASSIGN_OR_RETURN(
+          v1::ListTablesResponse list,
+          daemon.Ask<v1::ListTablesResponse>(v1::ListTablesRequest()));
       for (const v1::TableInfo& info : list.tables()) {
         if (absl::StartsWith(info.digest(), question.table))
           digests.insert(info.digest());
@@ -89,10 +93,11 @@ absl::StatusOr<v1::GetTableRequest> RequestFor(TableReader& tables,
 
 }  // namespace
 
-absl::StatusOr<v1::GetTableResponse> FindTable(TableReader& tables,
+absl::StatusOr<v1::GetTableResponse> FindTable(Daemon& daemon,
                                                const TableQuestion& question) {
-  ASSIGN_OR_RETURN(v1::GetTableRequest request, RequestFor(tables, question));
-  ASSIGN_OR_RETURN(v1::GetTableResponse response, tables.GetTable(request));
+  ASSIGN_OR_RETURN(v1::GetTableRequest request, RequestFor(daemon, question));
+  ASSIGN_OR_RETURN(v1::GetTableResponse response,
+                   daemon.Ask<v1::GetTableResponse>(request));
   if (Sha256Hex(response.payload()) == response.info().digest())
     return response;
   return absl::DataLossError(

@@ -17,10 +17,9 @@ struct KnownKernel {
   KernelSpec spec;
 };
 
-// Errors: as StatusReader; NOT_FOUND listing the kernels there are;
+// Errors: as Daemon::Ask; NOT_FOUND listing the kernels there are;
 // FAILED_PRECONDITION for one whose manifest is refused, with the faults.
-absl::StatusOr<KnownKernel> FindKernel(StatusReader& status,
-                                       const std::string& name);
+absl::StatusOr<KnownKernel> FindKernel(Daemon& daemon, const std::string& name);
 
 // Returns the folder of a kernel: a folder as it is; anything else is a name
 // that the daemon knows. Errors: as FindKernel.
@@ -33,10 +32,10 @@ struct TableQuestion {
   std::string fingerprint;  // Where several versions of the kernel serve.
 };
 
-// Returns the table with a payload that has its digest. Errors: as TableReader;
+// Returns the table with a payload that has its digest. Errors: as Daemon::Ask;
 // FAILED_PRECONDITION for first digits of several; DATA_LOSS for a damaged
 // payload.
-absl::StatusOr<v1::GetTableResponse> FindTable(TableReader& tables,
+absl::StatusOr<v1::GetTableResponse> FindTable(Daemon& daemon,
                                                const TableQuestion& question);
 
 }  // namespace wavetune::cli

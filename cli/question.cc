@@ -19,10 +19,10 @@ namespace {
 // reach, or older than what is asked.
 std::string WhyNoTable(const CommandContext& context,
                        const ProblemOptions& options) {
-  absl::StatusOr<DaemonConnection> daemon = context.Connect();
+  absl::StatusOr<std::shared_ptr<Daemon>> daemon = context.Connect();
   if (!daemon.ok()) return "";
   const absl::StatusOr<v1::ListJobsResponse> jobs =
-      daemon->status->ListJobs(kJobsLookedAt);
+      ListJobs(**daemon, kJobsLookedAt);
   if (!jobs.ok()) return "";
   return NoTableText(options.kernel,
                      LastProfile(*jobs, options.kernel, options.device));

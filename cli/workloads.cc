@@ -72,10 +72,12 @@ absl::Status NoJudgedShapes(const KernelSpec& spec,
 
 }  // namespace
 
-absl::StatusOr<KnownWorkload> FindWorkload(WorkloadControl& workloads,
+absl::StatusOr<KnownWorkload> FindWorkload(Daemon& daemon,
                                            const std::string& name) {
+  v1::GetWorkloadRequest request;
+  request.set_name(name);
   ASSIGN_OR_RETURN(v1::GetWorkloadResponse response,
-                   workloads.GetWorkload(name));
+                   daemon.Ask<v1::GetWorkloadResponse>(request));
   KnownWorkload known{.info = response.workload()};
   known.workload = {.name = known.info.name(),
                     .config = std::move(*response.mutable_config()),
@@ -133,8 +135,10 @@ std::vector<Problem> ProfiledProblems(const KernelSpec& spec,
 }
 
 absl::StatusOr<std::vector<std::string>> KernelsServing(
-    StatusReader& status, const KnownWorkload& workload) {
-  ASSIGN_OR_RETURN(const v1::ListKernelsResponse kernels, status.ListKernels());
+    Daemon& daemon, const KnownWorkload& workload) {
+  ASSIGN_OR_RETURN(
+      const v1::ListKernelsResponse kernels,
+      daemon.Ask<v1::ListKernelsResponse>(v1::ListKernelsRequest()));
   std::vector<std::string> names;
   for (const v1::KernelStatus& kernel : kernels.kernels()) {
     if (!kernel.problem().empty()) continue;

@@ -26,9 +26,9 @@ struct KnownWorkload {
   ModelLayers layers;
 };
 
-// Errors: as WorkloadControl; FAILED_PRECONDITION for one that this version
+// Errors: as Daemon::Ask; FAILED_PRECONDITION for one that this version
 // derives no layers from.
-absl::StatusOr<KnownWorkload> FindWorkload(WorkloadControl& workloads,
+absl::StatusOr<KnownWorkload> FindWorkload(Daemon& daemon,
                                            const std::string& name);
 
 // Returns the problems that judge decisions for a workload: at token counts
@@ -45,9 +45,9 @@ std::vector<Problem> ProfiledProblems(const KernelSpec& spec,
                                       const KnownWorkload& workload);
 
 // Returns the names of the daemon's valid kernels that serve layers of a
-// workload. Errors: as StatusReader; FAILED_PRECONDITION where none does.
+// workload. Errors: as Daemon::Ask; FAILED_PRECONDITION where none does.
 absl::StatusOr<std::vector<std::string>> KernelsServing(
-    StatusReader& status, const KnownWorkload& workload);
+    Daemon& daemon, const KnownWorkload& workload);
 
 }  // namespace wavetune::cli
 

@@ -77,16 +77,16 @@ v1::MeasureRequest ToMeasureRequest(const BenchOptions& options,
 
 // Runs the measuring job to its end. `recorder` may be nullptr.
 absl::StatusOr<std::vector<BenchLine>> Measure(
-    CommandContext& context, JobControl& jobs,
-    const v1::MeasureRequest& request, const KernelSpec& spec,
-    const std::vector<Shape>& shapes, TraceRecorder* recorder) {
+    CommandContext& context, Daemon& daemon, const v1::MeasureRequest& request,
+    const KernelSpec& spec, const std::vector<Shape>& shapes,
+    TraceRecorder* recorder) {
   std::vector<BenchLine> lines;
   absl::Status conversion;
   v1::JobInfo job;
   std::string waiting;
   Progress progress(*context.err, context.terminal);
-  const absl::Status status =
-      jobs.Measure(request, [&](const v1::MeasureResponse& event) {
+  const absl::Status status = daemon.Follow<v1::MeasureResponse>(
+      request, [&](const v1::MeasureResponse& event) {
         if (event.has_job()) {
           job = event.job();
           ShowProgress(progress, *context.err, job, waiting);
@@ -131,7 +131,7 @@ void Print(CommandContext& context, const KernelSpec& spec,
   if (trace) PrintRecordedTrace(*context.out, *trace);
 }
 
-absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
+absl::StatusOr<std::vector<Shape>> ShapesFor(Daemon& daemon,
                                              const KernelSpec& spec,
                                              const BenchOptions& options) {
   if (options.workload.empty()) {
@@ -139,20 +139,20 @@ absl::StatusOr<std::vector<Shape>> ShapesFor(DaemonConnection& daemon,
     return ParseShapes(spec, csv, options.specialisation);
   }
   ASSIGN_OR_RETURN(const KnownWorkload workload,
-                   FindWorkload(*daemon.workloads, options.workload));
+                   FindWorkload(daemon, options.workload));
   return JudgedShapes(spec, workload, options.specialisation);
 }
 
 // Says why there is no table whose choices could be measured. Errors: ABORTED
 // where it was refused, and nobody asked for a trace instead.
-absl::Status CheckHasTable(CommandContext& context, DaemonConnection& daemon,
+absl::Status CheckHasTable(CommandContext& context, Daemon& daemon,
                            const BenchOptions& options, const KernelSpec& spec,
                            const std::vector<BenchLine>& lines) {
   for (const BenchLine& line : lines) {
     if (line.chosen_us > 0) return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const v1::ListJobsResponse jobs,
-                   daemon.status->ListJobs(kJobsLookedAt));
+                   ListJobs(daemon, kJobsLookedAt));
   const v1::JobInfo* const last = LastProfile(jobs, spec.name, options.device);
   const std::string why =
       absl::StrCat("no table of kernel \"", spec.name,
@@ -164,10 +164,9 @@ absl::Status CheckHasTable(CommandContext& context, DaemonConnection& daemon,
   return absl::OkStatus();
 }
 
-absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
+absl::Status RunAgainst(CommandContext& context, Daemon& daemon,
                         const BenchOptions& options) {
-  ASSIGN_OR_RETURN(KnownKernel kernel,
-                   FindKernel(*daemon.status, options.kernel));
+  ASSIGN_OR_RETURN(KnownKernel kernel, FindKernel(daemon, options.kernel));
   ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
                    ShapesFor(daemon, kernel.spec, options));
   std::unique_ptr<TraceRecorder> recorder;
@@ -176,12 +175,12 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
         recorder, TraceRecorder::Open(options.record, options.replace, kernel));
   }
   v1::MeasureRequest request = ToMeasureRequest(options, kernel.spec, shapes);
-  RETURN_IF_ERROR(AddShippedRivals(context, *daemon.status,
-                                   options.engine_configs, kernel.spec, shapes,
-                                   options.device, request));
-  ASSIGN_OR_RETURN(std::vector<BenchLine> lines,
-                   Measure(context, *daemon.jobs, request, kernel.spec, shapes,
-                           recorder.get()));
+  RETURN_IF_ERROR(AddShippedRivals(context, daemon, options.engine_configs,
+                                   kernel.spec, shapes, options.device,
+                                   request));
+  ASSIGN_OR_RETURN(
+      std::vector<BenchLine> lines,
+      Measure(context, daemon, request, kernel.spec, shapes, recorder.get()));
   std::optional<RecordedTrace> trace;
   if (recorder != nullptr) {
     ASSIGN_OR_RETURN(trace, recorder->Commit());
@@ -197,7 +196,7 @@ absl::Status RunAgainst(CommandContext& context, DaemonConnection& daemon,
 }
 
 // Profiles the kernel; a fresh daemon has no tables.
-absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
+absl::Status ProfileLocally(CommandContext& context, Daemon& daemon,
                             const BenchOptions& options) {
   v1::ReprofileRequest request;
   request.set_kernel(options.kernel);
@@ -206,10 +205,10 @@ absl::Status ProfileLocally(CommandContext& context, DaemonConnection& daemon,
   request.set_reason("bench --local");
   request.set_even_if_busy(options.even_if_busy);
   ASSIGN_OR_RETURN(v1::ReprofileResponse queued,
-                   daemon.jobs->Reprofile(request));
+                   daemon.Ask<v1::ReprofileResponse>(request));
   for (const v1::JobInfo& job : queued.jobs()) {
     absl::StatusOr<v1::JobInfo> ended =
-        WatchUntilEnd(context, *daemon.jobs, job.id());
+        WatchUntilEnd(context, daemon, job.id());
     // Leaving ends the daemon, and the job with it.
     if (absl::IsCancelled(ended.status()))
       return absl::CancelledError("interrupted");
@@ -233,12 +232,13 @@ absl::Status RunLocally(CommandContext& context, BenchOptions options) {
   }
   ASSIGN_OR_RETURN(std::unique_ptr<LocalNode> node,
                    LocalNode::Start(options.kernels_dirs));
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.connect(node->endpoint()));
-  ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon.status));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
+                   context.connect(node->endpoint()));
+  ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon));
   if (options.device.empty()) options.device = device;
   *context.err << "device " << options.device << "\n";
-  RETURN_IF_ERROR(ProfileLocally(context, daemon, options));
-  return RunAgainst(context, daemon, options);
+  RETURN_IF_ERROR(ProfileLocally(context, *daemon, options));
+  return RunAgainst(context, *daemon, options);
 }
 
 absl::Status RunBench(CommandContext& context, const BenchOptions& options) {
@@ -247,8 +247,8 @@ absl::Status RunBench(CommandContext& context, const BenchOptions& options) {
         "say where to measure: --shapes FILE, or --workload NAME");
   }
   if (options.local) return RunLocally(context, options);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  return RunAgainst(context, daemon, options);
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  return RunAgainst(context, *daemon, options);
 }
 
 }  // namespace

@@ -45,13 +45,17 @@ bool HasEntries(const char* folder) {
 }
 
 // Reads what the daemon says.
-absl::Status Ask(DaemonConnection& daemon, Observations& seen) {
-  ASSIGN_OR_RETURN(seen.status, daemon.status->GetStatus());
-  ASSIGN_OR_RETURN(seen.devices, daemon.status->ListDevices());
-  ASSIGN_OR_RETURN(seen.kernels, daemon.status->ListKernels());
-  ASSIGN_OR_RETURN(seen.tables, daemon.tables->ListTables({}));
-  ASSIGN_OR_RETURN(seen.jobs, daemon.status->ListJobs(kJobsLookedAt));
-  ASSIGN_OR_RETURN(seen.fleet, FleetOf(*daemon.status));
+absl::Status Ask(Daemon& daemon, Observations& seen) {
+  ASSIGN_OR_RETURN(seen.status,
+                   daemon.Ask<v1::GetStatusResponse>(v1::GetStatusRequest()));
+  ASSIGN_OR_RETURN(seen.devices, daemon.Ask<v1::ListDevicesResponse>(
+                                     v1::ListDevicesRequest()));
+  ASSIGN_OR_RETURN(seen.kernels, daemon.Ask<v1::ListKernelsResponse>(
+                                     v1::ListKernelsRequest()));
+  ASSIGN_OR_RETURN(seen.tables,
+                   daemon.Ask<v1::ListTablesResponse>(v1::ListTablesRequest()));
+  ASSIGN_OR_RETURN(seen.jobs, ListJobs(daemon, kJobsLookedAt));
+  ASSIGN_OR_RETURN(seen.fleet, FleetOf(daemon));
   return absl::OkStatus();
 }
 
@@ -115,8 +119,8 @@ Json FindingsJson(const std::vector<Finding>& findings) {
 absl::Status RunDoctor(CommandContext& context) {
   Observations seen{.endpoint = context.Endpoint(),
                     .own_version = WAVETUNE_VERSION};
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  seen.answer = Ask(daemon, seen);
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  seen.answer = Ask(*daemon, seen);
   LookHere(seen);
   LookAtCache(seen);
   seen.now_us = SystemClock().NowUs();

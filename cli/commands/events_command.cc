@@ -116,23 +116,23 @@ bool IsAskedFor(const v1::ListEventsRequest& request, const v1::Event& event) {
 // Returns the id that new events are above of. What nobody asked for counts,
 // too: else a list without an event would begin with what is long past, or
 // leave out what happens between two calls. Ids start at 1.
-absl::StatusOr<uint64_t> NewestId(StatusReader& status) {
+absl::StatusOr<uint64_t> NewestId(Daemon& daemon) {
   v1::ListEventsRequest request;
   request.set_limit(1);
   ASSIGN_OR_RETURN(const v1::ListEventsResponse newest,
-                   status.ListEvents(request));
+                   daemon.Ask<v1::ListEventsResponse>(request));
   return newest.events().empty() ? 1 : newest.events(0).id();
 }
 
 absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
   ASSIGN_OR_RETURN(const v1::ListEventsRequest request, RequestOf(options));
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   uint64_t after_id = 0;
   if (options.follow) {
-    ASSIGN_OR_RETURN(after_id, NewestId(*daemon.status));
+    ASSIGN_OR_RETURN(after_id, NewestId(*daemon));
   }
   ASSIGN_OR_RETURN(const v1::ListEventsResponse list,
-                   daemon.status->ListEvents(request));
+                   daemon->Ask<v1::ListEventsResponse>(request));
   // Oldest first, as what follows.
   for (int i = list.events_size() - 1; i >= 0; --i) {
     PrintEvent(context, list.events(i));
@@ -148,7 +148,7 @@ absl::Status RunEvents(CommandContext& context, const EventsOptions& options) {
   watch.set_after_id(list.events().empty()
                          ? after_id
                          : std::max(after_id, list.events(0).id()));
-  absl::Status status = daemon.status->WatchEvents(
+  absl::Status status = daemon->Follow<v1::WatchEventsResponse>(
       watch, [&](const v1::WatchEventsResponse& response) {
         if (response.has_event() && IsAskedFor(request, response.event()))
           PrintEvent(context, response.event());

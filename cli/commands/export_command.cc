@@ -83,9 +83,8 @@ absl::StatusOr<std::unique_ptr<TemporaryFile>> FetchTable(
     ASSIGN_OR_RETURN(const KernelFolder kernel, LoadKernelFolder(folder));
     question.table = kernel.spec.name;
   }
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  absl::StatusOr<v1::GetTableResponse> table =
-      FindTable(*daemon.tables, question);
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  absl::StatusOr<v1::GetTableResponse> table = FindTable(*daemon, question);
   if (absl::IsNotFound(table.status())) {
     return absl::NotFoundError(absl::StrCat(
         "there is no table to export the portfolio of (",

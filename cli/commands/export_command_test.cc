@@ -36,10 +36,9 @@ class ExportCommandTest : public ::testing::Test {
     context.out = &out_output_;
     context.err = &err_output_;
     context.connect =
-        [this](const std::string&) -> absl::StatusOr<DaemonConnection> {
+        [this](const std::string&) -> absl::StatusOr<std::shared_ptr<Daemon>> {
       if (!connected_.ok()) return connected_;
-      return DaemonConnection{
-          .status = daemon_, .tables = daemon_, .jobs = daemon_};
+      return daemon_;
     };
     return RunCommandLine(arguments, context);
   }

@@ -45,9 +45,11 @@ std::string RegistryText(const v1::GetFleetResponse& fleet) {
 }
 
 // Names of classes; those of none where they cannot be had.
-ClassNames NamesOfClasses(DaemonConnection& daemon) {
-  const auto devices = daemon.status->ListDevices();
-  const auto tables = daemon.tables->ListTables({});
+ClassNames NamesOfClasses(Daemon& daemon) {
+  const auto devices =
+      daemon.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest());
+  const auto tables =
+      daemon.Ask<v1::ListTablesResponse>(v1::ListTablesRequest());
   if (!devices.ok() || !tables.ok()) return {};
   return {*devices, *tables};
 }
@@ -137,10 +139,10 @@ std::string TablesText(const v1::FleetSpread& spread) {
 // Names of classes by their hash: those that this node knows.
 using NamesByClass = std::map<std::string, std::string>;
 
-NamesByClass NamesByHash(DaemonConnection& daemon) {
+NamesByClass NamesByHash(Daemon& daemon) {
   const ClassNames names = NamesOfClasses(daemon);
   NamesByClass by_hash;
-  const auto fleet = daemon.status->GetFleet();
+  const auto fleet = daemon.Ask<v1::GetFleetResponse>(v1::GetFleetRequest());
   if (!fleet.ok()) return by_hash;
   for (const v1::FleetHeadStatus& head : fleet->heads()) {
     if (!head.silicon_key().empty())
@@ -183,21 +185,23 @@ void PrintNodes(Output& out, const v1::ListFleetNodesResponse& nodes,
 }
 
 absl::Status RunFleetNodes(CommandContext& context) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(const v1::ListFleetNodesResponse nodes,
-                   daemon.status->ListFleetNodes());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      const v1::ListFleetNodesResponse nodes,
+      daemon->Ask<v1::ListFleetNodesResponse>(v1::ListFleetNodesRequest()));
   if (context.json) {
     PrintJson(*context.out, ToJson(nodes));
   } else {
-    PrintNodes(*context.out, nodes, NamesByHash(daemon));
+    PrintNodes(*context.out, nodes, NamesByHash(*daemon));
   }
   return absl::OkStatus();
 }
 
 absl::Status RunFleetStatus(CommandContext& context,
                             const FleetOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet, daemon.status->GetFleet());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet,
+                   daemon->Ask<v1::GetFleetResponse>(v1::GetFleetRequest()));
   if (fleet.node().empty()) {
     return absl::FailedPreconditionError(
         "this node is in no fleet: start wavetuned with --fleet "
@@ -206,7 +210,7 @@ absl::Status RunFleetStatus(CommandContext& context,
   if (context.json) {
     PrintJson(*context.out, ToJson(fleet));
   } else {
-    PrintFleet(*context.out, fleet, NamesOfClasses(daemon));
+    PrintFleet(*context.out, fleet, NamesOfClasses(*daemon));
   }
   if (!options.fail_behind) return absl::OkStatus();
   if (!fleet.outage().empty())
@@ -229,12 +233,12 @@ std::string NameOf(const std::string& kernel, const Response& response) {
 }
 
 absl::Status RunPublish(CommandContext& context, const FleetOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::PublishToFleetRequest request;
   *request.mutable_place() = options.place();
   request.set_reason(options.reason);
   ASSIGN_OR_RETURN(const v1::PublishToFleetResponse response,
-                   daemon.fleet->Publish(request));
+                   daemon->Ask<v1::PublishToFleetResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
   } else {
@@ -245,12 +249,12 @@ absl::Status RunPublish(CommandContext& context, const FleetOptions& options) {
 }
 
 absl::Status RunFreeze(CommandContext& context, const FleetOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::FreezeInFleetRequest request;
   *request.mutable_place() = options.place();
   request.set_reason(options.reason);
   ASSIGN_OR_RETURN(const v1::FreezeInFleetResponse response,
-                   daemon.fleet->Freeze(request));
+                   daemon->Ask<v1::FreezeInFleetResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
   } else {
@@ -263,11 +267,11 @@ absl::Status RunFreeze(CommandContext& context, const FleetOptions& options) {
 }
 
 absl::Status RunUnfreeze(CommandContext& context, const FleetOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::UnfreezeInFleetRequest request;
   *request.mutable_place() = options.place();
   ASSIGN_OR_RETURN(const v1::UnfreezeInFleetResponse response,
-                   daemon.fleet->Unfreeze(request));
+                   daemon->Ask<v1::UnfreezeInFleetResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
   } else {
@@ -280,12 +284,13 @@ absl::Status RunUnfreeze(CommandContext& context, const FleetOptions& options) {
 
 // Waits until this node has taken what it ordered. Errors: DEADLINE_EXCEEDED
 // with why it has not.
-absl::Status AwaitHead(StatusReader& status, const std::string& kernel,
+absl::Status AwaitHead(Daemon& daemon, const std::string& kernel,
                        const v1::RollBackFleetResponse& ordered) {
   std::string behind;
   for (int look = 0; look < kServesLooks; ++look) {
     if (look > 0) SystemClock().Sleep(kServesLook);
-    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet, status.GetFleet());
+    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet,
+                     daemon.Ask<v1::GetFleetResponse>(v1::GetFleetRequest()));
     for (const v1::FleetHeadStatus& head : fleet.heads()) {
       if (head.kernel() != kernel ||
           head.fleet_class() != ordered.fleet_class())
@@ -324,21 +329,21 @@ void PrintRollBack(Output& out, const FleetOptions& options,
 }
 
 absl::Status RunRollBack(CommandContext& context, const FleetOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::RollBackFleetRequest request;
   *request.mutable_place() = options.place();
   request.set_digest(options.digest);
   request.set_reason(options.reason);
   request.set_dry_run(options.dry_run);
   ASSIGN_OR_RETURN(const v1::RollBackFleetResponse response,
-                   daemon.fleet->RollBackFleet(request));
+                   daemon->Ask<v1::RollBackFleetResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
   } else {
     PrintRollBack(*context.out, options, response);
   }
   if (options.dry_run) return absl::OkStatus();
-  RETURN_IF_ERROR(AwaitHead(*daemon.status, options.kernel, response));
+  RETURN_IF_ERROR(AwaitHead(*daemon, options.kernel, response));
   if (!context.json)
     *context.out << "it serves here; every node of the class follows\n";
   return absl::OkStatus();

@@ -7,9 +7,9 @@
 
 namespace wavetune::cli {
 
-absl::StatusOr<std::optional<v1::GetFleetResponse>> FleetOf(
-    StatusReader& status) {
-  const absl::StatusOr<v1::GetFleetResponse> fleet = status.GetFleet();
+absl::StatusOr<std::optional<v1::GetFleetResponse>> FleetOf(Daemon& daemon) {
+  const absl::StatusOr<v1::GetFleetResponse> fleet =
+      daemon.Ask<v1::GetFleetResponse>(v1::GetFleetRequest());
   if (absl::IsFailedPrecondition(fleet.status())) return std::nullopt;
   RETURN_IF_ERROR(fleet.status());
   if (fleet->node().empty()) return std::nullopt;

@@ -13,9 +13,8 @@
 namespace wavetune::cli {
 
 // Nothing where the node is in no fleet, or its daemon is older than fleets.
-// Errors: as StatusReader.
-absl::StatusOr<std::optional<v1::GetFleetResponse>> FleetOf(
-    StatusReader& status);
+// Errors: as Daemon::Ask.
+absl::StatusOr<std::optional<v1::GetFleetResponse>> FleetOf(Daemon& daemon);
 
 // "node-1, registry answers, 12 tables, 1 BEHIND, 1 rollout HALTED; ...".
 std::string FleetLine(const v1::GetFleetResponse& fleet);

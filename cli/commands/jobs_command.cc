@@ -24,9 +24,8 @@ struct JobsOptions {
 };
 
 absl::Status RunJobsList(CommandContext& context, const JobsOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
-                   daemon.status->ListJobs(options.limit));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs, ListJobs(*daemon, options.limit));
   if (context.json) {
     PrintJson(*context.out, ToJson(jobs));
   } else {
@@ -36,9 +35,9 @@ absl::Status RunJobsList(CommandContext& context, const JobsOptions& options) {
 }
 
 // Names values where the daemon still knows the kernel.
-std::vector<std::string> ParametersOf(DaemonConnection& daemon,
+std::vector<std::string> ParametersOf(Daemon& daemon,
                                       const std::string& kernel) {
-  absl::StatusOr<KnownKernel> known = FindKernel(*daemon.status, kernel);
+  absl::StatusOr<KnownKernel> known = FindKernel(daemon, kernel);
   return known.ok() ? ParameterNames(known->spec) : std::vector<std::string>();
 }
 
@@ -114,24 +113,32 @@ void PrintJob(Output& out, const v1::JobInfo& job,
 }
 
 absl::Status RunJobsShow(CommandContext& context, const JobsOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::JobInfo job, daemon.status->GetJob(options.id));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  v1::GetJobRequest request;
+  request.set_id(options.id);
+  ASSIGN_OR_RETURN(const v1::GetJobResponse found,
+                   daemon->Ask<v1::GetJobResponse>(request));
+  v1::JobInfo job = found.job();
   if (options.wait && !HasEnded(job)) {
-    ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon.jobs, options.id));
+    ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon, options.id));
   }
   if (context.json) {
     PrintJson(*context.out, ToJson(job));
   } else {
     PrintJob(*context.out, job,
-             job.excluded_size() > 0 ? ParametersOf(daemon, job.kernel())
+             job.excluded_size() > 0 ? ParametersOf(*daemon, job.kernel())
                                      : std::vector<std::string>());
   }
   return options.wait ? Outcome(job) : absl::OkStatus();
 }
 
 absl::Status RunCancel(CommandContext& context, const JobsOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::JobInfo job, daemon.jobs->CancelJob(options.id));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  v1::CancelJobRequest request;
+  request.set_id(options.id);
+  ASSIGN_OR_RETURN(const v1::CancelJobResponse response,
+                   daemon->Ask<v1::CancelJobResponse>(request));
+  const v1::JobInfo& job = response.job();
   if (context.json) {
     PrintJson(*context.out, ToJson(job));
   } else {

@@ -49,9 +49,10 @@ void PrintStaleTables(Output& out, const v1::ListKernelsResponse& kernels) {
 }
 
 absl::Status RunKernelsList(CommandContext& context) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
-                   daemon.status->ListKernels());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      v1::ListKernelsResponse kernels,
+      daemon->Ask<v1::ListKernelsResponse>(v1::ListKernelsRequest()));
   if (context.json) {
     PrintJson(*context.out, ToJson(kernels));
     return absl::OkStatus();

@@ -52,13 +52,13 @@ void PrintOutcome(Output& out, const v1::JobInfo& job) {
 
 // Returns the kernels to profile; an empty name means all.
 absl::StatusOr<std::vector<std::string>> KernelsFor(
-    DaemonConnection& daemon, const ReprofileOptions& options) {
+    Daemon& daemon, const ReprofileOptions& options) {
   const std::string& kernel = options.request.kernel();
   if (options.workload.empty()) return std::vector<std::string>{kernel};
   ASSIGN_OR_RETURN(const KnownWorkload workload,
-                   FindWorkload(*daemon.workloads, options.workload));
+                   FindWorkload(daemon, options.workload));
   ASSIGN_OR_RETURN(std::vector<std::string> serving,
-                   KernelsServing(*daemon.status, workload));
+                   KernelsServing(daemon, workload));
   if (kernel.empty()) return serving;
   if (std::find(serving.begin(), serving.end(), kernel) != serving.end())
     return std::vector<std::string>{kernel};
@@ -70,7 +70,7 @@ absl::StatusOr<std::vector<std::string>> KernelsFor(
 // Queues profiling of each kernel, or asks what would be done. A kernel that is
 // not for this node's devices is said and left out where another one is queued.
 absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
-                                            DaemonConnection& daemon,
+                                            Daemon& daemon,
                                             const ReprofileOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> kernels,
                    KernelsFor(daemon, options));
@@ -85,7 +85,7 @@ absl::StatusOr<v1::ReprofileResponse> Queue(CommandContext& context,
   for (const std::string& kernel : kernels) {
     request.set_kernel(kernel);
     const absl::StatusOr<v1::ReprofileResponse> queued =
-        daemon.jobs->Reprofile(request);
+        daemon.Ask<v1::ReprofileResponse>(request);
     if (queued.ok()) {
       all.MergeFrom(*queued);
     } else {
@@ -132,7 +132,7 @@ bool HasFailed(const v1::FleetProfileStatus& profile) {
 
 // Waits until what was asked for at `asked_at_us` has ended, and says how.
 // Errors: ABORTED where one failed; CANCELLED where the user interrupted.
-absl::Status AwaitAsked(CommandContext& context, StatusReader& status,
+absl::Status AwaitAsked(CommandContext& context, Daemon& daemon,
                         const v1::ReprofileResponse& response,
                         int64_t asked_at_us, Json& ended) {
   std::map<std::pair<std::string, std::string>, bool> open;  // Seen under way.
@@ -145,7 +145,8 @@ absl::Status AwaitAsked(CommandContext& context, StatusReader& status,
           "detached; what the fleet was asked for goes on: wavetune fleet "
           "status");
     }
-    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet, status.GetFleet());
+    ASSIGN_OR_RETURN(const v1::GetFleetResponse fleet,
+                     daemon.Ask<v1::GetFleetResponse>(v1::GetFleetRequest()));
     for (const v1::FleetProfileStatus& profile : fleet.profiles()) {
       const auto one = open.find({profile.kernel(), profile.fleet_class()});
       if (one == open.end()) continue;
@@ -168,7 +169,7 @@ absl::Status AwaitAsked(CommandContext& context, StatusReader& status,
   return outcome;
 }
 
-absl::Status ShowAsked(CommandContext& context, StatusReader& status,
+absl::Status ShowAsked(CommandContext& context, Daemon& daemon,
                        const v1::ReprofileResponse& response,
                        int64_t asked_at_us, bool wait) {
   if (!response.jobs().empty()) {
@@ -188,7 +189,7 @@ absl::Status ShowAsked(CommandContext& context, StatusReader& status,
   Json result{{"asked", std::move(list)}};
   absl::Status outcome;
   if (wait) {
-    outcome = AwaitAsked(context, status, response, asked_at_us,
+    outcome = AwaitAsked(context, daemon, response, asked_at_us,
                          result["ended"] = Json::array());
   } else if (!context.json) {
     *context.out << "follow with: wavetune fleet status\n";
@@ -199,14 +200,13 @@ absl::Status ShowAsked(CommandContext& context, StatusReader& status,
 
 absl::Status RunReprofile(CommandContext& context,
                           const ReprofileOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   const int64_t asked_at_us = SystemClock().NowUs();
   ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
-                   Queue(context, daemon, options));
+                   Queue(context, *daemon, options));
   if (options.request.dry_run()) return ShowPlanned(context, response);
   if (options.fleet) {
-    return ShowAsked(context, *daemon.status, response, asked_at_us,
-                     options.wait);
+    return ShowAsked(context, *daemon, response, asked_at_us, options.wait);
   }
   std::vector<v1::JobInfo> jobs(response.jobs().begin(), response.jobs().end());
   if (!context.json) {
@@ -224,7 +224,7 @@ absl::Status RunReprofile(CommandContext& context,
   absl::Status outcome;
   if (options.wait) {
     for (v1::JobInfo& job : jobs) {
-      ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon.jobs, job.id()));
+      ASSIGN_OR_RETURN(job, WatchUntilEnd(context, *daemon, job.id()));
       if (!context.json) PrintOutcome(*context.out, job);
       outcome.Update(Outcome(job));
     }

@@ -56,13 +56,15 @@ absl::StatusOr<std::string> RunModule(const std::string& python,
 // Asks for products' launches on a device, or on all that are attached. Where
 // no folders are named, and no device is there or nobody to ask, there are
 // none.
-absl::StatusOr<std::string> Ask(const CommandContext& context,
-                                StatusReader& status, const std::string& uuid,
+absl::StatusOr<std::string> Ask(const CommandContext& context, Daemon& daemon,
+                                const std::string& uuid,
                                 const EngineConfigs& configs,
                                 const std::vector<std::string>& engines,
                                 Json products) {
   const bool named = !configs.folders.empty();
-  ASSIGN_OR_RETURN(const v1::ListDevicesResponse known, status.ListDevices());
+  ASSIGN_OR_RETURN(
+      const v1::ListDevicesResponse known,
+      daemon.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest()));
   std::set<std::string> devices;
   for (const v1::DeviceStatus& device : known.devices()) {
     if (uuid.empty() ? device.attached() : device.facts().uuid() == uuid)
@@ -92,8 +94,7 @@ absl::StatusOr<std::string> Ask(const CommandContext& context,
 
 }  // namespace
 
-absl::Status AddShippedRivals(const CommandContext& context,
-                              StatusReader& status,
+absl::Status AddShippedRivals(const CommandContext& context, Daemon& daemon,
                               const EngineConfigs& configs,
                               const KernelSpec& spec,
                               const std::vector<Shape>& shapes,
@@ -121,7 +122,7 @@ absl::Status AddShippedRivals(const CommandContext& context,
     keys.push_back(LaunchKey("", experts, width, down, tokens));
   }
   ASSIGN_OR_RETURN(const std::string answer,
-                   Ask(context, status, device_uuid, configs, moe->engines,
+                   Ask(context, daemon, device_uuid, configs, moe->engines,
                        std::move(products)));
   ASSIGN_OR_RETURN(const EngineLaunches launches, ReadEngineLaunches(answer));
   int64_t left_out = 0;
@@ -142,7 +143,7 @@ absl::Status AddShippedRivals(const CommandContext& context,
   return absl::OkStatus();
 }
 
-absl::Status AddEngineFiles(const CommandContext& context, StatusReader& status,
+absl::Status AddEngineFiles(const CommandContext& context, Daemon& daemon,
                             const EngineConfigs& configs,
                             const ModelLayers& layers, int64_t max_tokens,
                             std::string& config) {
@@ -162,7 +163,7 @@ absl::Status AddEngineFiles(const CommandContext& context, StatusReader& status,
         "of: leave it out");
   }
   ASSIGN_OR_RETURN(const std::string answer,
-                   Ask(context, status, /*uuid=*/"", configs,
+                   Ask(context, daemon, /*uuid=*/"", configs,
                        {"vllm", "sglang"}, std::move(products)));
   if (answer == kNothing) return absl::OkStatus();
   config.pop_back();

@@ -21,7 +21,7 @@ struct KernelSpec;
 
 namespace wavetune::cli {
 
-class StatusReader;
+class Daemon;
 
 struct EngineConfigs {
   // Folders of the files; empty: of the engines that are installed where the
@@ -37,8 +37,7 @@ struct EngineConfigs {
 // for an interpreter without the package, and INVALID_ARGUMENT for a folder
 // without files, and for a kernel that no engine launches. `device_uuid` is
 // empty where one device alone is attached.
-absl::Status AddShippedRivals(const CommandContext& context,
-                              StatusReader& status,
+absl::Status AddShippedRivals(const CommandContext& context, Daemon& daemon,
                               const EngineConfigs& configs,
                               const KernelSpec& spec,
                               const std::vector<Shape>& shapes,
@@ -49,7 +48,7 @@ absl::Status AddShippedRivals(const CommandContext& context,
 // its experts on the attached devices. Errors: as AddShippedRivals; where
 // folders are named, INVALID_ARGUMENT for a model without experts, and
 // FAILED_PRECONDITION where no device is attached.
-absl::Status AddEngineFiles(const CommandContext& context, StatusReader& status,
+absl::Status AddEngineFiles(const CommandContext& context, Daemon& daemon,
                             const EngineConfigs& configs,
                             const ModelLayers& layers, int64_t max_tokens,
                             std::string& config);

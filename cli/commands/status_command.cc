@@ -176,22 +176,26 @@ struct StatusOptions {
 };
 
 absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::GetStatusResponse status, daemon.status->GetStatus());
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
-                   daemon.status->ListDevices());
-  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs,
-                   daemon.status->ListJobs(kRecentJobs));
-  ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
-                   daemon.tables->ListTables({}));
-  ASSIGN_OR_RETURN(v1::ListKernelsResponse kernels,
-                   daemon.status->ListKernels());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetStatusResponse status,
+                   daemon->Ask<v1::GetStatusResponse>(v1::GetStatusRequest()));
+  ASSIGN_OR_RETURN(
+      v1::ListDevicesResponse devices,
+      daemon->Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest()));
+  ASSIGN_OR_RETURN(v1::ListJobsResponse jobs, ListJobs(*daemon, kRecentJobs));
+  ASSIGN_OR_RETURN(
+      v1::ListTablesResponse tables,
+      daemon->Ask<v1::ListTablesResponse>(v1::ListTablesRequest()));
+  ASSIGN_OR_RETURN(
+      v1::ListKernelsResponse kernels,
+      daemon->Ask<v1::ListKernelsResponse>(v1::ListKernelsRequest()));
   // An older daemon knows of no use.
-  absl::StatusOr<v1::GetUsageResponse> usage = daemon.status->GetUsage(0);
+  absl::StatusOr<v1::GetUsageResponse> usage =
+      daemon->Ask<v1::GetUsageResponse>(v1::GetUsageRequest());
   if (absl::IsUnimplemented(usage.status())) usage = v1::GetUsageResponse();
   RETURN_IF_ERROR(usage.status());
   ASSIGN_OR_RETURN(const std::optional<v1::GetFleetResponse> fleet,
-                   FleetOf(*daemon.status));
+                   FleetOf(*daemon));
   Output& out = *context.out;
   if (context.json) {
     Json json = ToJson(status);
@@ -220,9 +224,10 @@ absl::Status RunStatus(CommandContext& context, const StatusOptions& options) {
 }
 
 absl::Status RunDevices(CommandContext& context) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse devices,
-                   daemon.status->ListDevices());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      v1::ListDevicesResponse devices,
+      daemon->Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest()));
   if (context.json) {
     PrintJson(*context.out, ToJson(devices));
     return absl::OkStatus();

@@ -14,17 +14,15 @@
 namespace wavetune::cli {
 namespace {
 
-using StoreWork =
-    absl::Status (StoreControl::*)(const StoreControl::OnProgress& on_progress);
-
-// Returns the last message. Progress goes to `err`: on a terminal only, as a
-// script reads the result. Errors: the daemon's.
-absl::StatusOr<v1::StoreProgress> Follow(CommandContext& context,
-                                         StoreWork work) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+// Returns the last message of the work that `request` asks for. Progress goes
+// to `err`: on a terminal only, as a script reads the result. Errors: the
+// daemon's.
+absl::StatusOr<v1::StoreProgress> Follow(
+    CommandContext& context, const google::protobuf::Message& request) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::StoreProgress last;
-  RETURN_IF_ERROR(
-      ((*daemon.store).*work)([&](const v1::StoreProgress& progress) {
+  RETURN_IF_ERROR(daemon->Follow<v1::StoreProgress>(
+      request, [&](const v1::StoreProgress& progress) {
         last = progress;
         if (progress.done() || !context.terminal) return;
         for (const std::string& line : progress.lines())
@@ -33,8 +31,9 @@ absl::StatusOr<v1::StoreProgress> Follow(CommandContext& context,
   return last;
 }
 
-absl::Status RunStoreWork(CommandContext& context, StoreWork work) {
-  ASSIGN_OR_RETURN(const v1::StoreProgress last, Follow(context, work));
+absl::Status RunStoreWork(CommandContext& context,
+                          const google::protobuf::Message& request) {
+  ASSIGN_OR_RETURN(const v1::StoreProgress last, Follow(context, request));
   if (context.json) {
     PrintJson(*context.out, ToJson(last));
   } else {
@@ -51,7 +50,7 @@ absl::Status RunStoreWork(CommandContext& context, StoreWork work) {
 absl::Status RunRetention(CommandContext& context) {
   constexpr absl::string_view kPrefix = "the daily look ";
   ASSIGN_OR_RETURN(const v1::StoreProgress last,
-                   Follow(context, &StoreControl::Check));
+                   Follow(context, v1::CheckStoreRequest()));
   std::vector<std::string> lines;
   for (const std::string& line : last.lines()) {
     if (absl::StartsWith(line, kPrefix))
@@ -74,9 +73,9 @@ struct StoreOptions {
 // Nothing can be put in the place of a store that is in use.
 absl::Status RunRestore(CommandContext& context, const StoreOptions& options) {
   std::string store = "/var/lib/wavetune";
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   const absl::StatusOr<v1::GetStatusResponse> status =
-      daemon.status->GetStatus();
+      daemon->Ask<v1::GetStatusResponse>(v1::GetStatusRequest());
   if (status.ok()) store = status->store_path();
   if (context.json) {
     PrintJson(
@@ -113,18 +112,18 @@ void AddStoreCommands(CommandRegistry& registry) {
                "(wavetuned --backup-dir) and lists those that are kept.",
                {"wavetune store backup", "wavetune store backup --json"},
                [](CommandContext& context) {
-                 return RunStoreWork(context, &StoreControl::BackUp);
+                 return RunStoreWork(context, v1::BackUpStoreRequest());
                });
   registry.Add(store, "check",
                "Reads everything that is stored and says what is damaged.",
                {"wavetune store check"}, [](CommandContext& context) {
-                 return RunStoreWork(context, &StoreControl::Check);
+                 return RunStoreWork(context, v1::CheckStoreRequest());
                });
   registry.Add(store, "compact",
                "Rewrites the store's files, so that what was deleted takes no "
                "space.",
                {"wavetune store compact"}, [](CommandContext& context) {
-                 return RunStoreWork(context, &StoreControl::Compact);
+                 return RunStoreWork(context, v1::CompactStoreRequest());
                });
   auto options = std::make_shared<StoreOptions>();
   CLI::App* retention = registry.Add(

@@ -27,7 +27,8 @@ TEST_F(StoreCommandTest, PrintsTheResultAndNoProgressToAScript) {
   AddProgress("copies to /backups", false);
   AddProgress("backup 2 of today", true);
   EXPECT_EQ(Run({"store", "backup"}), kExitOk);
-  EXPECT_THAT(daemon_->store_work, ElementsAre("backup"));
+  EXPECT_THAT(daemon_->store_work,
+              ElementsAre("wavetune.v1.BackUpStoreRequest"));
   EXPECT_EQ(out_.str(), "backup 2 of today\n");
   EXPECT_EQ(err_.str(), "");
   CommandContext terminal = Context();

@@ -76,13 +76,13 @@ void PrintHistory(Output& out, const v1::ListTableHistoryResponse& history) {
 
 absl::Status RunHistory(CommandContext& context,
                         const TablesAdminOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::ListTableHistoryRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   request.set_limit(options.limit);
   ASSIGN_OR_RETURN(const v1::ListTableHistoryResponse history,
-                   daemon.tables->ListTableHistory(request));
+                   daemon->Ask<v1::ListTableHistoryResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(history));
   } else {
@@ -112,12 +112,12 @@ void PrintRejected(Output& out, const v1::RejectedTable& rejected) {
 
 absl::Status RunRejected(CommandContext& context,
                          const TablesAdminOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::ListRejectedTablesRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   ASSIGN_OR_RETURN(const v1::ListRejectedTablesResponse response,
-                   daemon.tables->ListRejectedTables(request));
+                   daemon->Ask<v1::ListRejectedTablesResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
@@ -129,14 +129,14 @@ absl::Status RunRejected(CommandContext& context,
 
 absl::Status RunRollBack(CommandContext& context,
                          const TablesAdminOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::RollBackRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   request.set_digest(options.digest);
   request.set_reason(options.reason);
   ASSIGN_OR_RETURN(const v1::RollBackResponse response,
-                   daemon.table_control->RollBack(request));
+                   daemon->Ask<v1::RollBackResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
@@ -156,13 +156,13 @@ absl::Status RunRollBack(CommandContext& context,
 
 absl::Status RunPin(CommandContext& context,
                     const TablesAdminOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::PinTableRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   request.set_reason(options.reason);
   ASSIGN_OR_RETURN(const v1::PinTableResponse response,
-                   daemon.table_control->Pin(request));
+                   daemon->Ask<v1::PinTableResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
@@ -177,11 +177,11 @@ absl::Status RunPin(CommandContext& context,
 
 absl::Status RunUnpin(CommandContext& context,
                       const TablesAdminOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::UnpinTableRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
-  RETURN_IF_ERROR(daemon.table_control->Unpin(request));
+  RETURN_IF_ERROR(daemon->Ask<v1::UnpinTableResponse>(request).status());
   if (context.json) {
     PrintJson(*context.out, Json{{"kernel", options.kernel}});
   } else {

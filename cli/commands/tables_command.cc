@@ -36,12 +36,12 @@ struct TablesOptions {
 
 absl::Status RunTablesList(CommandContext& context,
                            const TablesOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::ListTablesRequest request;
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   ASSIGN_OR_RETURN(v1::ListTablesResponse tables,
-                   daemon.tables->ListTables(request));
+                   daemon->Ask<v1::ListTablesResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(tables));
   } else {
@@ -328,18 +328,17 @@ Json SubTableJson(const Table& table, const SubTable& sub) {
 
 absl::Status RunTablesShow(CommandContext& context,
                            const TablesOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(
-      v1::GetTableResponse response,
-      FindTable(*daemon.tables, {.table = options.table,
-                                 .device = options.device,
-                                 .fingerprint = options.fingerprint}));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetTableResponse response,
+                   FindTable(*daemon, {.table = options.table,
+                                       .device = options.device,
+                                       .fingerprint = options.fingerprint}));
   ASSIGN_OR_RETURN(Table table, DecodeTable(response.payload()));
   // A digest also names what served once.
   v1::ListTablesRequest alike;
   alike.set_kernel(response.info().kernel());
   ASSIGN_OR_RETURN(const v1::ListTablesResponse tables,
-                   daemon.tables->ListTables(alike));
+                   daemon->Ask<v1::ListTablesResponse>(alike));
   const bool serves =
       response.info().withdrawn().empty() && Serves(response.info(), tables);
   if (!context.json) {
@@ -363,12 +362,11 @@ absl::Status RunTablesShow(CommandContext& context,
 absl::Status RunSave(CommandContext& context, const TablesOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<StagedFile> file,
                    StagedFile::Open(options.out));
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(
-      v1::GetTableResponse response,
-      FindTable(*daemon.tables, {.table = options.table,
-                                 .device = options.device,
-                                 .fingerprint = options.fingerprint}));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(v1::GetTableResponse response,
+                   FindTable(*daemon, {.table = options.table,
+                                       .device = options.device,
+                                       .fingerprint = options.fingerprint}));
   // A file outlives whoever knows that.
   if (!response.info().withdrawn().empty())
     return absl::FailedPreconditionError(absl::StrCat(

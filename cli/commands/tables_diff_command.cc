@@ -44,10 +44,9 @@ absl::StatusOr<SharedTable> LoadTable(CommandContext& context,
     ASSIGN_OR_RETURN(SharedTable table, CompiledTable::Create(payload));
     return table;
   }
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(
-      const v1::GetTableResponse response,
-      FindTable(*daemon.tables, {.table = name, .device = device}));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(const v1::GetTableResponse response,
+                   FindTable(*daemon, {.table = name, .device = device}));
   ASSIGN_OR_RETURN(SharedTable table,
                    CompiledTable::Create(response.payload()));
   return table;
@@ -56,8 +55,8 @@ absl::StatusOr<SharedTable> LoadTable(CommandContext& context,
 // The problems that both are compared at. Errors: as FindKernel.
 absl::StatusOr<std::vector<Problem>> ComparedProblems(
     CommandContext& context, const std::string& kernel) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(const KnownKernel known, FindKernel(*daemon.status, kernel));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(const KnownKernel known, FindKernel(*daemon, kernel));
   return RepresentativeProblems(known.spec);
 }
 

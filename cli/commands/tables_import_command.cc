@@ -35,9 +35,9 @@ absl::Status RunImport(CommandContext& context,
                    ReadInputFile(options.file, kMaxPayloadBytes));
   request.set_reason(options.reason);
   request.set_trust(options.trust);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   ASSIGN_OR_RETURN(const v1::ImportTableResponse response,
-                   daemon.table_control->Import(request));
+                   daemon->Ask<v1::ImportTableResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();
@@ -57,14 +57,14 @@ absl::Status RunImport(CommandContext& context,
 
 absl::Status RunRetire(CommandContext& context,
                        const TablesImportOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   v1::RetireTableRequest request;
   request.set_digest(options.digest);
   request.set_reason(options.reason);
   request.set_device_uuid(options.device);
   request.set_although_it_serves(options.although_it_serves);
   ASSIGN_OR_RETURN(const v1::RetireTableResponse response,
-                   daemon.table_control->Retire(request));
+                   daemon->Ask<v1::RetireTableResponse>(request));
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
     return absl::OkStatus();

@@ -57,9 +57,9 @@ absl::Status VerifyFile(CommandContext& context, const std::string& path) {
 absl::Status RunVerify(CommandContext& context, const VerifyOptions& options) {
   if (IsFile(options.table.table))
     return VerifyFile(context, options.table.table);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   ASSIGN_OR_RETURN(const v1::GetTableResponse found,
-                   FindTable(*daemon.tables, options.table));
+                   FindTable(*daemon, options.table));
   const v1::TableInfo& table = found.info();
   v1::ReprofileRequest request;
   request.set_kernel(table.kernel());
@@ -70,12 +70,12 @@ absl::Status RunVerify(CommandContext& context, const VerifyOptions& options) {
   request.set_drift(true);  // What an earlier daemon does instead.
   request.set_reason(options.reason.empty() ? "verification" : options.reason);
   ASSIGN_OR_RETURN(const v1::ReprofileResponse queued,
-                   daemon.jobs->Reprofile(request));
+                   daemon->Ask<v1::ReprofileResponse>(request));
   absl::Status outcome;
   Json list = Json::array();
   for (const v1::JobInfo& asked : queued.jobs()) {
     ASSIGN_OR_RETURN(const v1::JobInfo job,
-                     WatchUntilEnd(context, *daemon.jobs, asked.id()));
+                     WatchUntilEnd(context, *daemon, asked.id()));
     outcome.Update(Outcome(job));
     list.push_back(ToJson(job));
     if (context.json) continue;

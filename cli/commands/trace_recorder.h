@@ -1,7 +1,8 @@
 // TraceRecorder: what a recording measuring job streams, as a trace on disk.
 //
 //   ASSIGN_OR_RETURN(auto recorder, TraceRecorder::Open(dir, false, kernel));
-//   jobs.Measure(request, [&](const auto& event) { recorder->Take(event); });
+//   daemon.Follow<v1::MeasureResponse>(
+//       request, [&](const auto& event) { recorder->Take(event); });
 //   ASSIGN_OR_RETURN(RecordedTrace trace, recorder->Commit());
 //
 // Thread safety: one thread at a time.

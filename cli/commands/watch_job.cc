@@ -21,14 +21,17 @@ void ShowProgress(Progress& progress, Output& err, const v1::JobInfo& job,
 }
 
 absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
-                                          JobControl& jobs, uint64_t id) {
+                                          Daemon& daemon, uint64_t id) {
   v1::JobInfo last;
   std::string waiting;
   Progress progress(*context.err, context.terminal);
-  const absl::Status status = jobs.WatchJob(id, [&](const v1::JobInfo& job) {
-    last = job;
-    ShowProgress(progress, *context.err, job, waiting);
-  });
+  v1::WatchJobRequest request;
+  request.set_id(id);
+  const absl::Status status = daemon.Follow<v1::WatchJobResponse>(
+      request, [&](const v1::WatchJobResponse& change) {
+        last = change.job();
+        ShowProgress(progress, *context.err, last, waiting);
+      });
   progress.Finish();
   if (absl::IsCancelled(status)) {
     return absl::CancelledError(absl::StrCat(

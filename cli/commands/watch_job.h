@@ -14,10 +14,10 @@
 namespace wavetune::cli {
 
 // Shows progress until the job ends and returns its last state. Errors: as
-// JobControl::WatchJob; CANCELLED after an interrupt, saying that the job goes
+// Daemon::Follow; CANCELLED after an interrupt, saying that the job goes
 // on and how to cancel it; ABORTED where the daemon ended the stream early.
 absl::StatusOr<v1::JobInfo> WatchUntilEnd(CommandContext& context,
-                                          JobControl& jobs, uint64_t id);
+                                          Daemon& daemon, uint64_t id);
 
 // Returns OK for a job that succeeded, else an error with its message. A
 // profile succeeds where a table serves at its end that it promoted or found to

@@ -158,10 +158,9 @@ absl::Status RunAdd(CommandContext& context,
   ASSIGN_OR_RETURN(workload.routing, RoutingOf(options.routing));
   // Says what is wrong also where no daemon runs.
   ASSIGN_OR_RETURN(const ModelLayers layers, LayersOf(workload));
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  RETURN_IF_ERROR(AddEngineFiles(context, *daemon.status,
-                                 options.engine_configs, layers,
-                                 options.max_tokens, workload.config));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  RETURN_IF_ERROR(AddEngineFiles(context, *daemon, options.engine_configs,
+                                 layers, options.max_tokens, workload.config));
   v1::AddWorkloadRequest request;
   request.set_name(workload.name);
   request.set_config(std::move(workload.config));
@@ -170,7 +169,7 @@ absl::Status RunAdd(CommandContext& context,
   request.set_max_tokens(options.max_tokens);
   *request.mutable_routing() = ExpertRoutingToProto(workload.routing);
   ASSIGN_OR_RETURN(v1::AddWorkloadResponse response,
-                   daemon.workloads->AddWorkload(request));
+                   daemon->Ask<v1::AddWorkloadResponse>(request));
   NoteIgnoredRouting(request, response);
   if (context.json) {
     PrintJson(*context.out, ToJson(response));
@@ -192,9 +191,10 @@ absl::Status RunAdd(CommandContext& context,
 }
 
 absl::Status RunWorkloadList(CommandContext& context) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  ASSIGN_OR_RETURN(const v1::ListWorkloadsResponse list,
-                   daemon.workloads->ListWorkloads());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  ASSIGN_OR_RETURN(
+      const v1::ListWorkloadsResponse list,
+      daemon->Ask<v1::ListWorkloadsResponse>(v1::ListWorkloadsRequest()));
   if (context.json) {
     PrintJson(*context.out, ToJson(list));
     return absl::OkStatus();
@@ -219,8 +219,10 @@ struct OfKernel {
 };
 
 absl::StatusOr<std::vector<OfKernel>> LayersOfKernels(
-    StatusReader& status, const KnownWorkload& workload) {
-  ASSIGN_OR_RETURN(const v1::ListKernelsResponse kernels, status.ListKernels());
+    Daemon& daemon, const KnownWorkload& workload) {
+  ASSIGN_OR_RETURN(
+      const v1::ListKernelsResponse kernels,
+      daemon.Ask<v1::ListKernelsResponse>(v1::ListKernelsRequest()));
   std::vector<OfKernel> result;
   for (const v1::KernelStatus& kernel : kernels.kernels()) {
     if (!kernel.problem().empty()) continue;
@@ -427,11 +429,11 @@ absl::Status RunWorkloadShow(CommandContext& context,
         "give the name of a workload that was added, or files with --config");
   }
   if (!options.configs.empty()) return ShowFiles(context, options);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   ASSIGN_OR_RETURN(const KnownWorkload known,
-                   FindWorkload(*daemon.workloads, options.name));
+                   FindWorkload(*daemon, options.name));
   ASSIGN_OR_RETURN(const std::vector<OfKernel> kernels,
-                   LayersOfKernels(*daemon.status, known));
+                   LayersOfKernels(*daemon, known));
   if (context.json) {
     PrintJson(*context.out, Json{{"workload", ToJson(known.info)},
                                  {"layers", LayersJson(known.layers)},
@@ -457,8 +459,10 @@ absl::Status RunWorkloadShow(CommandContext& context,
 
 absl::Status RunRemove(CommandContext& context,
                        const WorkloadCommandOptions& options) {
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  RETURN_IF_ERROR(daemon.workloads->RemoveWorkload(options.name));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  v1::RemoveWorkloadRequest request;
+  request.set_name(options.name);
+  RETURN_IF_ERROR(daemon->Ask<v1::RemoveWorkloadResponse>(request).status());
   if (context.json) {
     PrintJson(*context.out, Json{{"removed", options.name}});
   } else {

@@ -80,8 +80,8 @@ class Listing {
 
 // A table outlives the kernel's folder, and an edited manifest may mean
 // something else.
-std::optional<KernelSpec> KernelOf(StatusReader& status, const Table& table) {
-  const absl::StatusOr<KnownKernel> kernel = FindKernel(status, table.kernel);
+std::optional<KernelSpec> KernelOf(Daemon& daemon, const Table& table) {
+  const absl::StatusOr<KnownKernel> kernel = FindKernel(daemon, table.kernel);
   if (!kernel.ok() ||
       !std::equal(table.dimensions.begin(), table.dimensions.end(),
                   kernel->spec.dimensions.begin(),
@@ -94,18 +94,17 @@ std::optional<KernelSpec> KernelOf(StatusReader& status, const Table& table) {
 }
 
 // A name that is misspelt has no table either, but should not be profiled.
-absl::Status BetterError(DaemonConnection& daemon,
-                         const v1::GetTableRequest& request,
+absl::Status BetterError(Daemon& daemon, const v1::GetTableRequest& request,
                          const absl::Status& error) {
   if (!absl::IsNotFound(error) || request.kernel().empty()) return error;
   const absl::StatusOr<KnownKernel> kernel =
-      FindKernel(*daemon.status, request.kernel());
+      FindKernel(daemon, request.kernel());
   return absl::IsNotFound(kernel.status()) ? kernel.status() : error;
 }
 
 // Makes a workload's problems representative ones of the report, and returns
 // those that judge.
-absl::StatusOr<std::set<Problem>> JudgedBy(DaemonConnection& daemon,
+absl::StatusOr<std::set<Problem>> JudgedBy(Daemon& daemon,
                                            const std::string& name,
                                            ReportInput& report) {
   if (!report.kernel.has_value()) {
@@ -113,8 +112,7 @@ absl::StatusOr<std::set<Problem>> JudgedBy(DaemonConnection& daemon,
         "--workload needs the kernel as it was profiled, which the daemon has "
         "not any more");
   }
-  ASSIGN_OR_RETURN(const KnownWorkload workload,
-                   FindWorkload(*daemon.workloads, name));
+  ASSIGN_OR_RETURN(const KnownWorkload workload, FindWorkload(daemon, name));
   ASSIGN_OR_RETURN(const std::vector<Shape> shapes,
                    JudgedShapes(*report.kernel, workload));
   const std::vector<Problem> profiled =
@@ -139,11 +137,11 @@ void KeepJudged(const std::set<Problem>& judged, const std::string& workload,
 
 }  // namespace
 
-absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
+absl::StatusOr<ReportInput> ReportFromDaemon(Daemon& daemon,
                                              const v1::GetTableRequest& request,
                                              const std::string& workload) {
   const absl::StatusOr<v1::GetTableResponse> response =
-      daemon.tables->GetTable(request);
+      daemon.Ask<v1::GetTableResponse>(request);
   if (!response.ok()) return BetterError(daemon, request, response.status());
   const v1::TableInfo& info = response->info();
   if (Sha256Hex(response->payload()) != info.digest())
@@ -155,7 +153,7 @@ absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
   report.device = absl::StrCat(info.device_label(), " ", info.device_uuid());
   report.source = "the daemon's store";
   const Table& table = report.table->table();
-  report.kernel = KernelOf(*daemon.status, table);
+  report.kernel = KernelOf(daemon, table);
   if (report.kernel.has_value())
     report.representative = RepresentativeProblems(*report.kernel);
   std::set<Problem> judged;
@@ -179,7 +177,7 @@ absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
   v1::ListSamplesRequest list;
   list.set_digest(info.digest());
   Listing listing(table);
-  const absl::Status listed = daemon.status->ListSamples(
+  const absl::Status listed = daemon.Follow<v1::ListSamplesResponse>(
       list,
       [&](const v1::ListSamplesResponse& message) { listing.Take(message); });
   if (absl::IsUnimplemented(listed))

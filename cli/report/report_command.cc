@@ -41,8 +41,8 @@ absl::StatusOr<ReportInput> Gather(const CommandContext& context,
   request.set_kernel(options.kernel);
   request.set_device_uuid(options.device);
   request.set_fingerprint(options.fingerprint);
-  ASSIGN_OR_RETURN(DaemonConnection daemon, context.Connect());
-  return ReportFromDaemon(daemon, request, options.workload);
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
+  return ReportFromDaemon(*daemon, request, options.workload);
 }
 
 absl::StatusOr<MapOptions> ParseMapOptions(const ReportOptions& options) {

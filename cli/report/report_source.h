@@ -48,7 +48,7 @@ absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options);
 // `workload`, where not empty: its problems are representative ones, too, and
 // only those are judged that `wavetune bench --workload` measures. Then also
 // errors as FindWorkload and JudgedShapes.
-absl::StatusOr<ReportInput> ReportFromDaemon(DaemonConnection& daemon,
+absl::StatusOr<ReportInput> ReportFromDaemon(Daemon& daemon,
                                              const v1::GetTableRequest& request,
                                              const std::string& workload = "");
 
