@@ -101,6 +101,8 @@ class FakeDaemon : public Daemon {
     AddJobs();
     AddWorkloads();
   }
+  FakeDaemon(const FakeDaemon&) = delete;
+  FakeDaemon& operator=(const FakeDaemon&) = delete;
 
  protected:
   absl::Status Call(const google::protobuf::Message& request,

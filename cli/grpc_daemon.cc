@@ -171,7 +171,8 @@ class Socket {
 
 // Returns the method that takes `request`: each has a request of its own, in
 // the file of its service.
-const MethodDescriptor& MethodOf(const Message& request) {
+const MethodDescriptor& MethodOf(const Message& request,
+                                 const Message& response) {
   const google::protobuf::FileDescriptor& file =
       *request.GetDescriptor()->file();
   const MethodDescriptor* found = nullptr;
@@ -181,7 +182,9 @@ const MethodDescriptor& MethodOf(const Message& request) {
       if (method->input_type() == request.GetDescriptor()) found = method;
     }
   }
-  if (found == nullptr) std::abort();  // A message that is no request.
+  // A message that is no request, or another method's response.
+  if (found == nullptr || found->output_type() != response.GetDescriptor())
+    std::abort();
   return *found;
 }
 
@@ -192,7 +195,7 @@ class GrpcDaemon : public Daemon {
 
  protected:
   absl::Status Call(const Message& request, Message* response) override {
-    const MethodDescriptor& method = MethodOf(request);
+    const MethodDescriptor& method = MethodOf(request, *response);
     const Socket socket = SocketOf(method);
     grpc::ClientContext context;
     socket.SetDeadline(&context);
@@ -206,7 +209,7 @@ class GrpcDaemon : public Daemon {
 
   absl::Status Stream(const Message& request, Message* message,
                       absl::FunctionRef<void()> on_message) override {
-    const MethodDescriptor& method = MethodOf(request);
+    const MethodDescriptor& method = MethodOf(request, *message);
     const Socket socket = SocketOf(method);
     const std::string name = NameOf(method);
     grpc::ClientContext context;
@@ -236,11 +239,12 @@ class GrpcDaemon : public Daemon {
     return copy;
   }
 
-  // An older daemon lacks the method that was called.
+  // An older daemon lacks the method that was called: gRPC says so without a
+  // word, unlike a handler.
   static absl::Status SayIfOlder(const MethodDescriptor& method,
                                  absl::Status status) {
-    if (!absl::IsUnimplemented(status) || method.name() == "GetUsage" ||
-        method.name() == "ListSamples") {
+    if (!absl::IsUnimplemented(status) || !status.message().empty() ||
+        method.name() == "GetUsage" || method.name() == "ListSamples") {
       return status;
     }
     const bool workloads =

@@ -94,6 +94,10 @@ class QuietDaemon : public v1::StatusService::Service {
   uint16_t port() const { return static_cast<uint16_t>(port_); }
   void AwaitFollower() { followed_.get_future().wait(); }
 
+  grpc::Status ListDevices(grpc::ServerContext*, const v1::ListDevicesRequest*,
+                           v1::ListDevicesResponse*) override {
+    return {grpc::StatusCode::UNIMPLEMENTED, "of a later release"};
+  }
   grpc::Status WatchEvents(
       grpc::ServerContext* context, const v1::WatchEventsRequest*,
       grpc::ServerWriter<v1::WatchEventsResponse>* writer) override {
@@ -143,6 +147,11 @@ TEST(GrpcDaemonTest, ADaemonWithoutTheMethodIsOlder) {
       older.Ask<v1::ListWorkloadsResponse>(v1::ListWorkloadsRequest()).status();
   EXPECT_EQ(workloads.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(workloads.message(), HasSubstr("and knows no workloads"));
+  // What the method itself cannot do it says itself.
+  EXPECT_EQ(older.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest())
+                .status()
+                .message(),
+            "of a later release");
   // Commands can do without these.
   EXPECT_TRUE(absl::IsUnimplemented(
       older.Ask<v1::GetUsageResponse>(v1::GetUsageRequest()).status()));

@@ -17,9 +17,9 @@ set(WAVETUNE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=: 'address,
 set(WAVETUNE_OUTER_OPTIONS ""
   CACHE STRING "Compile options of what stands above base/, model/ and fit/: '-O0;-fno-sanitize=vptr'")
 set(WAVETUNE_TEST_OPTIONS ""
-  CACHE STRING "Compile options of the sources of tests (but for those with the label `optimised`), after all others: '-O0' compiles them in half the time")
+  CACHE STRING "Compile options of the sources of tests (but for those with the label `both`), after all others: '-O0' compiles them in half the time")
 set(WAVETUNE_TESTS "all" CACHE STRING
-  "Which tests: all; shipped: those with the label `shipped` or `optimised`, which show something of the code that is shipped; \
+  "Which tests: all; shipped: those with the label `shipped` or `both`, which show something of the code that is shipped; \
 sanitized: all but those with the label `shipped`")
 set_property(CACHE WAVETUNE_TESTS PROPERTY STRINGS all shipped sanitized)
 set(WAVETUNE_TEST_TIMEOUT 120 CACHE STRING "Default seconds that one CTest entry may take")

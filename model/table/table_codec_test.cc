@@ -517,7 +517,7 @@ TEST(TableCodecTest, BitFlipsInLargeTablesGiveAnErrorOrAnotherTable) {
   const Table table = RandomLargeTable(random);
   const std::string payload = EncodeTable(table).value();
   int accepted = 0;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 800; ++i) {
     const auto bit = static_cast<size_t>(
                          random.Below(static_cast<int64_t>(payload.size()))) *
                          8 +
@@ -531,7 +531,7 @@ TEST(TableCodecTest, BitFlipsInLargeTablesGiveAnErrorOrAnotherTable) {
     ASSERT_NE(*decoded, table) << bit;
     ASSERT_EQ(EncodeTable(*decoded).value(), flipped) << bit;
   }
-  EXPECT_GT(accepted, 100);
+  EXPECT_GT(accepted, 40);
 }
 
 TEST(TableCodecTest, RefusesPayloadsAboveTheLimitBothWays) {

@@ -13,6 +13,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -180,7 +181,7 @@ grpc::ServerUnaryReactor* AnswerLater(grpc::CallbackServerContext* context,
 // service has `peers_`.
 #define WAVETUNE_ANSWER(Method, bounds, handler)              \
   WAVETUNE_RAW_METHOD(Method) {                               \
-    const std::string user;                                   \
+    const std::monostate user; /* Nobody's. */                \
     return Answer<v1::Method##Request, v1::Method##Response>( \
         context, *in, out, bounds, WAVETUNE_HANDLE(handler)); \
   }

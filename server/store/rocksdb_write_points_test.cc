@@ -2,7 +2,7 @@
 // middle, or with the power. The next start works and holds what was
 // acknowledged.
 //
-//   WAVETUNE_WRITE_POINTS=all build/ci/bin/server_store_test
+//   WAVETUNE_WRITE_POINTS=all build/dev/bin/server_store_test
 //
 // tries each write; otherwise every fourth, of each kind of crash others.
 #include <atomic>
