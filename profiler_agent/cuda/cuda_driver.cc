@@ -11,7 +11,7 @@ namespace wavetune {
 namespace {
 
 // "libcuda.so" is in development packages only.
-constexpr char kLibrary[] = "libcuda.so.1";
+constexpr char kDriverLibrary[] = "libcuda.so.1";
 
 // The name that the loader knows: after cuda.h's mapping to versions.
 #define WAVETUNE_TEXT_INNER(name) #name
@@ -61,7 +61,7 @@ absl::StatusOr<CudaDriver> LoadCudaDriverFrom(const std::string& library) {
 
 absl::StatusOr<const CudaDriver*> LoadCudaDriver() {
   static const auto* const driver =
-      new absl::StatusOr<CudaDriver>(LoadCudaDriverFrom(kLibrary));
+      new absl::StatusOr<CudaDriver>(LoadCudaDriverFrom(kDriverLibrary));
   if (!driver->ok()) return driver->status();
   return &**driver;
 }

@@ -10,7 +10,7 @@
 namespace wavetune {
 namespace {
 
-constexpr char kLibrary[] = "libnvidia-ml.so.1";
+constexpr char kNvmlLibrary[] = "libnvidia-ml.so.1";
 
 // nvmlReturn_t.
 constexpr NvmlCode kSuccess = 0;
@@ -173,7 +173,7 @@ absl::StatusOr<const Nvml*> Nvml::Load() {
   static const Nvml* loaded = nullptr;  // For ever.
   const std::lock_guard<std::mutex> lock(mutex);
   if (loaded == nullptr) {
-    ASSIGN_OR_RETURN(const Nvml nvml, LoadFrom(kLibrary));
+    ASSIGN_OR_RETURN(const Nvml nvml, LoadFrom(kNvmlLibrary));
     loaded = new Nvml(nvml);
   }
   return loaded;

@@ -17,7 +17,7 @@ namespace wavetune {
 namespace {
 
 // Compiler logs repeat themselves; the first errors are what matters.
-constexpr size_t kMaxLogBytes = 4000;
+constexpr size_t kMaxNvrtcLogBytes = 4000;
 
 // Where the loader looks, then where the toolkit of this build was, then where
 // toolkits usually are. One name per major version: its functions are those of
@@ -56,8 +56,8 @@ constexpr absl::string_view kNoHeaders =
     "\"-I/usr/local/cuda/include\", or write out what is needed";
 
 std::string Shortened(std::string text) {
-  if (text.size() > kMaxLogBytes) {
-    text.resize(kMaxLogBytes);
+  if (text.size() > kMaxNvrtcLogBytes) {
+    text.resize(kMaxNvrtcLogBytes);
     absl::StrAppend(&text, " ...");
   }
   return text;

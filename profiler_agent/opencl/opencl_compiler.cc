@@ -13,7 +13,7 @@ namespace wavetune {
 namespace {
 
 // Compiler logs repeat themselves; the first errors are what matters.
-constexpr size_t kMaxLogBytes = 4000;
+constexpr size_t kMaxBuildLogBytes = 4000;
 
 std::string BuildLog(cl_program program, cl_device_id device) {
   size_t size = 0;
@@ -23,8 +23,8 @@ std::string BuildLog(cl_program program, cl_device_id device) {
   clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(),
                         nullptr);
   std::string text(absl::StripAsciiWhitespace(log.c_str()));
-  if (text.size() > kMaxLogBytes) {
-    text.resize(kMaxLogBytes);
+  if (text.size() > kMaxBuildLogBytes) {
+    text.resize(kMaxBuildLogBytes);
     absl::StrAppend(&text, " ...");
   }
   return text;

@@ -15,7 +15,8 @@
 namespace wavetune {
 namespace {
 
-absl::Status TooMuch(absl::string_view what, int64_t wanted, int64_t limit) {
+absl::Status TooMuchForDevice(absl::string_view what, int64_t wanted,
+                              int64_t limit) {
   return absl::FailedPreconditionError(absl::StrCat(
       "it wants ", what, " ", wanted, ", the device allows ", limit));
 }
@@ -49,12 +50,12 @@ absl::StatusOr<OpenClLaunchShape> ShapeOf(const KernelSpec& spec,
       problem.View());
   const int64_t block_size = shape.block_size.Total();
   if (facts.max_group_size > 0 && block_size > facts.max_group_size) {
-    return TooMuch("a block of", block_size, facts.max_group_size);
+    return TooMuchForDevice("a block of", block_size, facts.max_group_size);
   }
   if (facts.max_shared_memory_bytes > 0 &&
       shape.shared_bytes > facts.max_shared_memory_bytes) {
-    return TooMuch("bytes of local memory:", shape.shared_bytes,
-                   facts.max_shared_memory_bytes);
+    return TooMuchForDevice("bytes of local memory:", shape.shared_bytes,
+                            facts.max_shared_memory_bytes);
   }
   if (shape.blocks.Total() >= kExpressionLimit) {
     return absl::FailedPreconditionError(

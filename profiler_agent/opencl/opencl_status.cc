@@ -5,7 +5,7 @@
 namespace wavetune {
 namespace {
 
-struct CodeMeaning {
+struct OpenClMeaning {
   cl_int code;
   const char* name;
   absl::StatusCode status;
@@ -14,7 +14,7 @@ struct CodeMeaning {
 // Not from <CL/cl_ext.h>: the ICD loader's "no platform".
 constexpr cl_int kPlatformNotFound = -1001;
 
-constexpr CodeMeaning kMeanings[] = {
+constexpr OpenClMeaning kOpenClMeanings[] = {
     {CL_DEVICE_NOT_FOUND, "CL_DEVICE_NOT_FOUND",
      absl::StatusCode::kUnavailable},
     {CL_DEVICE_NOT_AVAILABLE, "CL_DEVICE_NOT_AVAILABLE",
@@ -72,7 +72,7 @@ constexpr CodeMeaning kMeanings[] = {
 
 absl::Status OpenClStatus(cl_int code, absl::string_view what) {
   if (code == CL_SUCCESS) return absl::OkStatus();
-  for (const CodeMeaning& meaning : kMeanings) {
+  for (const OpenClMeaning& meaning : kOpenClMeanings) {
     if (meaning.code == code) {
       return absl::Status(
           meaning.status,
