@@ -92,7 +92,7 @@ absl::Status SetLocalMemory(cl_kernel kernel, const KernelSpec& spec,
 
 absl::Status SetBuffer(cl_kernel kernel, size_t index, cl_mem buffer) {
   return OpenClStatus(clSetKernelArg(kernel, static_cast<cl_uint>(index),
-                                     sizeof(buffer), &buffer),
+                                     sizeof(cl_mem), &buffer),
                       absl::StrCat("setting buffer argument ", index));
 }
 
