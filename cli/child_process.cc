@@ -70,6 +70,7 @@ class SpawnSettings {
       posix_spawnattr_setpgroup(&attributes_, 0);
       flags |= POSIX_SPAWN_SETPGROUP;
     }
+    if (options.own_session) flags |= POSIX_SPAWN_SETSID;
     posix_spawnattr_setflags(&attributes_, flags);
   }
 
@@ -153,6 +154,11 @@ absl::StatusOr<int> ChildProcess::Wait() {
     SystemClock().Sleep(kExitPollInterval);
   }
   return *exit_code_;
+}
+
+pid_t ChildProcess::Leave() {
+  exit_code_ = kUnknownExitCode;  // Nothing is left to stop.
+  return pid_;
 }
 
 void ChildProcess::Stop() {

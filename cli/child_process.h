@@ -32,6 +32,9 @@ class ChildProcess {
     // A group of its own, so that Ctrl-C reaches only us and we stop the child
     // in order.
     bool own_group = false;
+    // A session of its own: it outlives the terminal. For programs that go on
+    // without us (Leave).
+    bool own_session = false;
     // Its standard input is a pipe that ends with us, even after kill -9: for
     // programs started with --end-with-stdin.
     bool ends_with_us = false;
@@ -52,6 +55,10 @@ class ChildProcess {
 
   // Returns the exit code if the child has ended.
   std::optional<int> Poll();
+
+  // Lets the child go on without us, and returns its process id. Call nothing
+  // else afterwards.
+  pid_t Leave();
 
   // Asks the child to end (SIGTERM), and after some seconds makes it. Cannot
   // fail; does nothing once it has ended.

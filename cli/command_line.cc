@@ -51,6 +51,7 @@ class Parser {
           return absl::OkStatus();
         },
         /*needs_daemon=*/false);
+    AddUpCommands(registry_);
     AddStatusCommands(registry_);
     AddEventsCommand(registry_);
     AddFleetCommands(registry_);

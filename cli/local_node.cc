@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/process_signals.h"
+#include "base/socket_paths.h"
 #include "base/status_macros.h"
 #include "cli/interrupt.h"
+#include "client/src/endpoint.h"
 
 namespace wavetune::cli {
 namespace {
@@ -17,7 +19,11 @@ namespace {
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 // A worker probes its device; building PoCL's first program is what takes long.
 constexpr auto kDeviceTimeout = std::chrono::seconds(60);
+constexpr auto kDaemonTimeout = std::chrono::seconds(30);
 constexpr size_t kLogTail = 2000;
+
+constexpr char kDaemonName[] = "wavetuned";
+constexpr char kAgentName[] = "wavetune-agent";
 
 std::string Tail(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -32,26 +38,57 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
   ASSIGN_OR_RETURN(std::unique_ptr<ScratchFolder> scratch,
                    ScratchFolder::Create());
   const std::string folder = scratch->path();
-  std::unique_ptr<LocalNode> node(new LocalNode(std::move(scratch)));
+  std::unique_ptr<LocalNode> node(
+      new LocalNode(std::move(scratch), folder,
+                    absl::StrCat("unix:", folder, "/reader.sock")));
   std::vector<std::string> daemon = {
-      FindProgram("wavetuned"), "--store", folder + "/store",
+      FindProgram(kDaemonName), "--store", folder + "/store",
       "--socket-dir",           folder,    kEndWithStdin};
   for (const std::string& dir : kernels_dirs)
     daemon.insert(daemon.end(), {"--kernels-dir", dir});
   ASSIGN_OR_RETURN(
       node->daemon_,
-      ChildProcess::Start(daemon, {.log_path = folder + "/wavetuned.log",
+      ChildProcess::Start(daemon, {.log_path = node->LogOf(kDaemonName),
                                    .own_group = true,
                                    .ends_with_us = true}));
   // Compiled programs are worth keeping: the agent's own cache folder.
   ASSIGN_OR_RETURN(
       node->agent_,
       ChildProcess::Start(
-          {FindProgram("wavetune-agent"), "--endpoint",
+          {FindProgram(kAgentName), "--endpoint",
            absl::StrCat("unix:", folder, "/agent.sock"), kEndWithStdin},
-          {.log_path = folder + "/wavetune-agent.log",
+          {.log_path = node->LogOf(kAgentName),
            .own_group = true,
            .ends_with_us = true}));
+  return node;
+}
+
+absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::StartForUser(
+    bool daemon, bool agent, const std::string& folder,
+    const std::vector<std::string>& kernels_dirs, const std::string& python) {
+  std::unique_ptr<LocalNode> node(
+      new LocalNode(nullptr, folder, ReaderEndpoint()));
+  if (daemon) {
+    std::vector<std::string> arguments = {FindProgram(kDaemonName)};
+    for (const std::string& dir : kernels_dirs)
+      arguments.insert(arguments.end(), {"--kernels-dir", dir});
+    ASSIGN_OR_RETURN(
+        node->daemon_,
+        ChildProcess::Start(arguments, {.log_path = node->LogOf(kDaemonName),
+                                        .own_session = true}));
+    node->endpoint_ = absl::StrCat("unix:", DefaultSocketDir(), "/reader.sock");
+  }
+  if (agent) {
+    std::vector<std::string> arguments = {
+        FindProgram(kAgentName), "--endpoint",
+        SiblingEndpoint(node->endpoint_, "agent")};
+    if (!python.empty())
+      arguments.insert(arguments.end(), {"--python", python});
+    ASSIGN_OR_RETURN(
+        node->agent_,
+        ChildProcess::Start(arguments, {.log_path = node->LogOf(kAgentName),
+                                        .own_session = true}));
+  }
   return node;
 }
 
@@ -61,21 +98,40 @@ LocalNode::~LocalNode() {
   daemon_.reset();
 }
 
-std::string LocalNode::endpoint() const {
-  return absl::StrCat("unix:", folder_->path(), "/reader.sock");
+std::string LocalNode::LogOf(const std::string& program) const {
+  return absl::StrCat(folder_, "/", program, ".log");
+}
+
+LocalNode::Pids LocalNode::Leave() {
+  return {daemon_ == nullptr ? 0 : daemon_->Leave(),
+          agent_ == nullptr ? 0 : agent_->Leave()};
 }
 
 absl::Status LocalNode::CheckAlive() const {
-  for (const auto& [child, name] :
-       {std::pair(daemon_.get(), "wavetuned"),
-        std::pair(agent_.get(), "wavetune-agent")}) {
+  for (const auto& [child, name] : {std::pair(daemon_.get(), kDaemonName),
+                                    std::pair(agent_.get(), kAgentName)}) {
+    if (child == nullptr) continue;
     const std::optional<int> code = child->Poll();
     if (code.has_value())
-      return absl::FailedPreconditionError(
-          absl::StrCat(name, " ended with exit code ", *code, ":\n",
-                       Tail(absl::StrCat(folder_->path(), "/", name, ".log"))));
+      return absl::FailedPreconditionError(absl::StrCat(
+          name, " ended with exit code ", *code, ":\n", Tail(LogOf(name))));
   }
   return absl::OkStatus();
+}
+
+absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
+  const Clock::Duration deadline = SystemClock().SteadyNow() + kDaemonTimeout;
+  absl::Status answer;
+  while (SystemClock().SteadyNow() < deadline) {
+    if (InterruptRequested()) return absl::CancelledError("interrupted");
+    RETURN_IF_ERROR(CheckAlive());
+    answer = daemon.Ask<v1::GetStatusResponse>(v1::GetStatusRequest()).status();
+    if (answer.ok()) return absl::OkStatus();
+    SystemClock().Sleep(kPollInterval);
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no daemon within ", kDaemonTimeout.count(),
+                   " s: ", answer.message(), ":\n", Tail(LogOf(kDaemonName))));
 }
 
 absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
@@ -95,7 +151,7 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
   }
   return absl::NotFoundError(absl::StrCat(
       "no usable device within ", std::chrono::seconds(kDeviceTimeout).count(),
-      " s:\n", Tail(folder_->path() + "/wavetune-agent.log")));
+      " s:\n", Tail(LogOf(kAgentName))));
 }
 
 }  // namespace wavetune::cli

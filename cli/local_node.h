@@ -1,9 +1,12 @@
-// LocalNode: a daemon and an agent of our own, for one command.
+// LocalNode: a daemon and an agent that this process starts.
 //
-// They run from a scratch folder, on sockets there, and end with this object;
-// the folder goes too.
+// For one command they run from a scratch folder, on sockets there, and end
+// with this object; the folder goes too. The user's own run where everybody
+// looks for them, and may be left to go on.
 #ifndef WAVETUNE_CLI_LOCAL_NODE_H_
 #define WAVETUNE_CLI_LOCAL_NODE_H_
+
+#include <sys/types.h>
 
 #include <memory>
 #include <string>
@@ -24,24 +27,47 @@ class LocalNode {
   // where a program is missing.
   static absl::StatusOr<std::unique_ptr<LocalNode>> Start(
       const std::vector<std::string>& kernels_dirs);
+  // Starts those programs for this user to which there is nobody: a daemon
+  // where `daemon`, an agent where `agent`. `folder`: of their logs. `python`:
+  // for Triton; empty: the agent's default. Errors: as Start.
+  static absl::StatusOr<std::unique_ptr<LocalNode>> StartForUser(
+      bool daemon, bool agent, const std::string& folder,
+      const std::vector<std::string>& kernels_dirs, const std::string& python);
   ~LocalNode();
 
   // Target of the reader socket.
-  std::string endpoint() const;
+  std::string endpoint() const { return endpoint_; }
+
+  // Waits until the daemon answers. Errors: as WaitForDevice; NOT_FOUND where
+  // it does not in time.
+  absl::Status WaitForDaemon(Daemon& daemon);
 
   // Waits until a device is attached and returns its UUID. Errors: CANCELLED
   // after an interrupt; FAILED_PRECONDITION with the end of the log where a
   // program ended; NOT_FOUND where no usable device appeared.
   absl::StatusOr<std::string> WaitForDevice(Daemon& daemon);
 
- private:
-  explicit LocalNode(std::unique_ptr<ScratchFolder> folder)
-      : folder_(std::move(folder)) {}
+  // The process ids of what goes on without us; 0: it was not started here.
+  struct Pids {
+    pid_t daemon = 0;
+    pid_t agent = 0;
+  };
+  Pids Leave();
 
+ private:
+  LocalNode(std::unique_ptr<ScratchFolder> scratch, std::string folder,
+            std::string endpoint)
+      : scratch_(std::move(scratch)),
+        folder_(std::move(folder)),
+        endpoint_(std::move(endpoint)) {}
+
+  std::string LogOf(const std::string& program) const;
   absl::Status CheckAlive() const;
 
-  // Declared first: it goes last.
-  std::unique_ptr<ScratchFolder> folder_;
+  // Declared first: it goes last. Nothing for the user's own.
+  std::unique_ptr<ScratchFolder> scratch_;
+  std::string folder_;  // The logs lie there.
+  std::string endpoint_;
   std::unique_ptr<ChildProcess> daemon_;
   std::unique_ptr<ChildProcess> agent_;
 };

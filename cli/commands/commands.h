@@ -7,6 +7,7 @@
 namespace wavetune::cli {
 
 void AddStatusCommands(CommandRegistry& registry);   // status, devices
+void AddUpCommands(CommandRegistry& registry);       // up, down
 void AddEventsCommand(CommandRegistry& registry);    // events
 void AddKernelsCommands(CommandRegistry& registry);  // kernels ...
 // kernels new, kernels check, kernels export; `kernels` is the group.
