@@ -152,6 +152,11 @@ absl::Status RunUp(CommandContext& context, const UpOptions& options) {
   const bool of_the_system = found.daemon && endpoint != OwnEndpoint();
   const bool start_agent =
       !of_the_system && found.device.empty() && !started.contains(kAgent);
+  if ((found.daemon && !options.kernels_dirs.empty()) ||
+      (!start_agent && !options.python.empty())) {
+    *context.err << "what runs already keeps its own options: end it first, "
+                    "with `wavetune down`\n";
+  }
   const std::vector<std::string> kernels_dirs =
       options.kernels_dirs.empty() ? KernelsBeside() : options.kernels_dirs;
   if (!found.daemon || start_agent) {

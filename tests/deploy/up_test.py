@@ -48,6 +48,9 @@ class UpTest(unittest.TestCase):
         self.assertIn("column_sum", kernels.stdout, kernels.stderr)
         # Again: what runs goes on.
         self.assertEqual(self.up()["started"], first["started"])
+        again = self.run_command("up", "--kernels-dir", "/elsewhere")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("keeps its own options", again.stderr)
         # A daemon that was killed is started again, and the agent finds it.
         os.kill(first["started"]["wavetuned"], 9)
         again = self.up()
