@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything that must hold before a change is merged, from a clean clone, in about half an hour on two cores.
+# Everything that must hold before a change is merged, from a clean clone, in about fifty minutes on two cores.
 #
 #   scripts/test.sh               all stages
 #   scripts/test.sh asan format   some: install sources format change build asan tsan golden instructions slowest ceiling

@@ -249,8 +249,8 @@ void AddReprofileCommand(CommandRegistry& registry) {
       "Queues profiling: measures, fits and, if it is better, promotes a "
       "table.",
       {"wavetune reprofile --kernel gemm_f32 --wait",
-       "wavetune reprofile --kernel gemm_f32 --device GPU-1 --budget 60 "
-       "--reason 'new driver'",
+       absl::StrCat("wavetune reprofile --kernel gemm_f32 --device GPU-1 ",
+                    "--budget 60 --reason 'new driver'"),
        "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
        "wavetune reprofile --workload llama --wait",
        "wavetune reprofile --kernel gemm_f32 --fleet --stages 10,50,100",
