@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -89,15 +88,17 @@ int ToExitCode(int wait_status) {
 
 }  // namespace
 
-std::string FindProgram(const std::string& name) {
+std::filesystem::path ProgramFolder() {
   std::error_code error;
-  const std::filesystem::path self =
-      std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const std::filesystem::path beside = self.parent_path() / name;
-    if (std::filesystem::exists(beside, error)) return beside.string();
-  }
-  return name;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+std::string FindProgram(const std::string& name) {
+  const std::filesystem::path folder = ProgramFolder();
+  std::error_code error;
+  return !folder.empty() && std::filesystem::exists(folder / name, error)
+             ? (folder / name).string()
+             : name;
 }
 
 absl::StatusOr<std::unique_ptr<ChildProcess>> ChildProcess::Start(

@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,9 @@
 #include "absl/status/statusor.h"
 
 namespace wavetune::cli {
+
+// Returns the folder of this program; empty where the system does not say.
+std::filesystem::path ProgramFolder();
 
 // Returns the program beside this one, else its name (looked up in PATH).
 std::string FindProgram(const std::string& name);

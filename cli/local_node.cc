@@ -41,25 +41,19 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
   std::unique_ptr<LocalNode> node(
       new LocalNode(std::move(scratch), folder,
                     absl::StrCat("unix:", folder, "/reader.sock")));
-  std::vector<std::string> daemon = {
-      FindProgram(kDaemonName), "--store", folder + "/store",
-      "--socket-dir",           folder,    kEndWithStdin};
-  for (const std::string& dir : kernels_dirs)
-    daemon.insert(daemon.end(), {"--kernels-dir", dir});
-  ASSIGN_OR_RETURN(
-      node->daemon_,
-      ChildProcess::Start(daemon, {.log_path = node->LogOf(kDaemonName),
-                                   .own_group = true,
-                                   .ends_with_us = true}));
+  const ChildProcess::Options options{.own_group = true, .ends_with_us = true};
+  ASSIGN_OR_RETURN(node->daemon_,
+                   node->StartProgram(kDaemonName,
+                                      {"--store", folder + "/store",
+                                       "--socket-dir", folder, kEndWithStdin},
+                                      options, kernels_dirs));
   // Compiled programs are worth keeping: the agent's own cache folder.
-  ASSIGN_OR_RETURN(
-      node->agent_,
-      ChildProcess::Start(
-          {FindProgram(kAgentName), "--endpoint",
-           absl::StrCat("unix:", folder, "/agent.sock"), kEndWithStdin},
-          {.log_path = node->LogOf(kAgentName),
-           .own_group = true,
-           .ends_with_us = true}));
+  ASSIGN_OR_RETURN(node->agent_,
+                   node->StartProgram(
+                       kAgentName,
+                       {"--endpoint", SiblingEndpoint(node->endpoint_, "agent"),
+                        kEndWithStdin},
+                       options));
   return node;
 }
 
@@ -68,28 +62,32 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::StartForUser(
     const std::vector<std::string>& kernels_dirs, const std::string& python) {
   std::unique_ptr<LocalNode> node(
       new LocalNode(nullptr, folder, ReaderEndpoint()));
+  const ChildProcess::Options options{.own_session = true};
   if (daemon) {
-    std::vector<std::string> arguments = {FindProgram(kDaemonName)};
-    for (const std::string& dir : kernels_dirs)
-      arguments.insert(arguments.end(), {"--kernels-dir", dir});
-    ASSIGN_OR_RETURN(
-        node->daemon_,
-        ChildProcess::Start(arguments, {.log_path = node->LogOf(kDaemonName),
-                                        .own_session = true}));
+    ASSIGN_OR_RETURN(node->daemon_, node->StartProgram(kDaemonName, {}, options,
+                                                       kernels_dirs));
     node->endpoint_ = absl::StrCat("unix:", DefaultSocketDir(), "/reader.sock");
   }
   if (agent) {
     std::vector<std::string> arguments = {
-        FindProgram(kAgentName), "--endpoint",
-        SiblingEndpoint(node->endpoint_, "agent")};
+        "--endpoint", SiblingEndpoint(node->endpoint_, "agent")};
     if (!python.empty())
       arguments.insert(arguments.end(), {"--python", python});
-    ASSIGN_OR_RETURN(
-        node->agent_,
-        ChildProcess::Start(arguments, {.log_path = node->LogOf(kAgentName),
-                                        .own_session = true}));
+    ASSIGN_OR_RETURN(node->agent_,
+                     node->StartProgram(kAgentName, arguments, options));
   }
   return node;
+}
+
+absl::StatusOr<std::unique_ptr<ChildProcess>> LocalNode::StartProgram(
+    const std::string& name, std::vector<std::string> arguments,
+    ChildProcess::Options options,
+    const std::vector<std::string>& kernels_dirs) const {
+  arguments.insert(arguments.begin(), FindProgram(name));
+  for (const std::string& dir : kernels_dirs)
+    arguments.insert(arguments.end(), {"--kernels-dir", dir});
+  options.log_path = LogOf(name);
+  return ChildProcess::Start(arguments, options);
 }
 
 LocalNode::~LocalNode() {
@@ -102,9 +100,11 @@ std::string LocalNode::LogOf(const std::string& program) const {
   return absl::StrCat(folder_, "/", program, ".log");
 }
 
-LocalNode::Pids LocalNode::Leave() {
-  return {daemon_ == nullptr ? 0 : daemon_->Leave(),
-          agent_ == nullptr ? 0 : agent_->Leave()};
+std::map<std::string, pid_t> LocalNode::Leave() {
+  std::map<std::string, pid_t> left;
+  if (daemon_ != nullptr) left[kDaemonName] = daemon_->Leave();
+  if (agent_ != nullptr) left[kAgentName] = agent_->Leave();
+  return left;
 }
 
 absl::Status LocalNode::CheckAlive() const {

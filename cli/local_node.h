@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,12 +48,9 @@ class LocalNode {
   // program ended; NOT_FOUND where no usable device appeared.
   absl::StatusOr<std::string> WaitForDevice(Daemon& daemon);
 
-  // The process ids of what goes on without us; 0: it was not started here.
-  struct Pids {
-    pid_t daemon = 0;
-    pid_t agent = 0;
-  };
-  Pids Leave();
+  // Lets the programs that it started go on. Returns their process ids by the
+  // names of the programs.
+  std::map<std::string, pid_t> Leave();
 
  private:
   LocalNode(std::unique_ptr<ScratchFolder> scratch, std::string folder,
@@ -62,6 +60,11 @@ class LocalNode {
         endpoint_(std::move(endpoint)) {}
 
   std::string LogOf(const std::string& program) const;
+  // Starts a program with a log. Errors: as ChildProcess::Start.
+  absl::StatusOr<std::unique_ptr<ChildProcess>> StartProgram(
+      const std::string& name, std::vector<std::string> arguments,
+      ChildProcess::Options options,
+      const std::vector<std::string>& kernels_dirs = {}) const;
   absl::Status CheckAlive() const;
 
   // Declared first: it goes last. Nothing for the user's own.

@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -21,6 +20,7 @@
 #include "base/socket_diagnosis.h"
 #include "base/socket_paths.h"
 #include "base/status_macros.h"
+#include "cli/child_process.h"
 #include "cli/commands/commands.h"
 #include "cli/json.h"
 #include "cli/local_node.h"
@@ -38,11 +38,9 @@ struct UpOptions {
   std::string python;
 };
 
-// What `up` started, by the program's name: the agent comes first, as it
-// reports what it stops to the daemon.
+// What `up` started, by the program's name. The agent comes first in it, and is
+// to end first, as it reports what it stops to the daemon.
 using Started = std::map<std::string, pid_t>;
-constexpr char kAgent[] = "wavetune-agent";
-constexpr char kDaemon[] = "wavetuned";
 
 std::string StartedFile() { return DefaultSocketDir() + "/up.pids"; }
 
@@ -85,12 +83,10 @@ std::string OwnEndpoint() {
 
 // Those that lie beside the program, as packages and wheels have them.
 std::vector<std::string> KernelsBeside() {
-  std::error_code error;
-  const std::filesystem::path self =
-      std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path beside =
-      self.parent_path().parent_path() / "share/wavetune/kernels";
-  if (error || !std::filesystem::is_directory(beside, error)) return {};
+      ProgramFolder().parent_path() / "share/wavetune/kernels";
+  std::error_code error;
+  if (!std::filesystem::is_directory(beside, error)) return {};
   return {beside.string()};
 }
 
@@ -150,8 +146,8 @@ absl::Status RunUp(CommandContext& context, const UpOptions& options) {
   Started started = ReadStarted();
   std::string endpoint = context.Endpoint();
   const bool of_the_system = found.daemon && endpoint != OwnEndpoint();
-  const bool start_agent =
-      !of_the_system && found.device.empty() && !started.contains(kAgent);
+  const bool start_agent = !of_the_system && found.device.empty() &&
+                           !started.contains("wavetune-agent");
   if ((found.daemon && !options.kernels_dirs.empty()) ||
       (!start_agent && !options.python.empty())) {
     *context.err << "what runs already keeps its own options: end it first, "
@@ -179,9 +175,7 @@ absl::Status RunUp(CommandContext& context, const UpOptions& options) {
       *context.err << "no device: " << Lines(device.status().message(), "  ")
                    << "\n";
     }
-    const LocalNode::Pids pids = node->Leave();
-    if (pids.daemon != 0) started[kDaemon] = pids.daemon;
-    if (pids.agent != 0) started[kAgent] = pids.agent;
+    for (const auto& [program, pid] : node->Leave()) started[program] = pid;
     RETURN_IF_ERROR(WriteStarted(started));
     if (!found.daemon && kernels_dirs.empty()) {
       *context.err << "no kernels: give their folder with --kernels-dir\n";
@@ -223,10 +217,8 @@ absl::Status End(const std::string& program, pid_t pid) {
 
 absl::Status RunDown(CommandContext& context) {
   const Started started = ReadStarted();
-  for (const char* program : {kAgent, kDaemon}) {
-    const auto found = started.find(program);
-    if (found == started.end()) continue;
-    RETURN_IF_ERROR(End(program, found->second));
+  for (const auto& [program, pid] : started) {
+    RETURN_IF_ERROR(End(program, pid));
     *context.out << program << " has ended\n";
   }
   std::error_code error;
