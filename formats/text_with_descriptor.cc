@@ -32,7 +32,7 @@ absl::string_view Advice(absl::string_view fault) {
   for (const absl::string_view type : {"Expression", "Relation", "RowAxis"}) {
     if (!absl::StrContains(fault, absl::StrCat(".", type, "\""))) continue;
     return " Write it as text, such as \"ceil_div(m, BLOCK_M)\" or "
-           "\"BLOCK_M <= 64\" (docs/manifest_text.md).";
+           "\"BLOCK_M <= 64\" (docs/manifest.md).";
   }
   return " docs/manifest.md has the names of fields.";
 }

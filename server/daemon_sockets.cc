@@ -59,10 +59,10 @@ constexpr UserServers::Options kTcpServers{.servers = 1,
 static_assert(kMaxReaderBytes >= kMaxAgentBytes &&
               kMaxReaderBytes >= kMaxAdminBytes);
 
-// What grpc.health.v1 knows the daemon's parts by (docs/limits.md). Ready: can
-// serve tables, even stale ones, or with a full disk; "" says the same. Live:
-// answers at all, also while it stops. The store: not serving while nothing can
-// be written to it.
+// What grpc.health.v1 knows the daemon's parts by (docs/configuration.md).
+// Ready: can serve tables, even stale ones, or with a full disk; "" says the
+// same. Live: answers at all, also while it stops. The store: not serving while
+// nothing can be written to it.
 constexpr char kReadyHealth[] = "wavetune.ready";
 constexpr char kLiveHealth[] = "wavetune.live";
 constexpr char kStoreHealth[] = "wavetune.store";

@@ -1,7 +1,7 @@
 """The configurations of a kernel, read from its manifest's `parameters` and `require` lines.
 
 For the exhaustive rival: what a table may choose is what it was profiled on. Reads the text that our own manifests are
-written in (docs/manifest_text.md), not all that may be written. Pure.
+written in (docs/manifest.md), not all that may be written. Pure.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // What a manifest declares as text, put into the fields of its message
-// (docs/manifest_text.md).
+// (docs/manifest.md).
 //
 //   dimensions: "m, n <= 65536, tokens[]"
 //   arguments: "in cold b[k, n] bfloat16, out c[m, n] float32, m int32"

@@ -17,7 +17,7 @@ namespace wavetune {
 struct KernelSpec;
 
 // Returns the condition with the kernel's names, in the form of
-// docs/manifest_text.md; "?" for an index that the kernel has not. What it was
+// docs/manifest.md; "?" for an index that the kernel has not. What it was
 // read from may have been written otherwise: `not A == B` is `A != B`. Cannot
 // fail.
 std::string ConditionText(const KernelSpec& spec, const Condition& condition);

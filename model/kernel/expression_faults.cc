@@ -64,7 +64,7 @@ class Checker {
         return CheckOperands(expression, expression.children.size(), summed,
                              denominator);
     }
-    Add("is of an unknown kind; give one that docs/manifest_text.md has");
+    Add("is of an unknown kind; give one that docs/manifest.md has");
   }
 
  private:

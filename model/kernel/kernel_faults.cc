@@ -65,7 +65,7 @@ void KernelFaults::CheckCondition(const std::string& field,
     if (condition.op < Relation::Operator::kEqual ||
         condition.op > Relation::Operator::kMultipleOf) {
       Add(field,
-          ": the operator is unknown; give one that docs/manifest_text.md has");
+          ": the operator is unknown; give one that docs/manifest.md has");
     }
     for (const Expression& side : condition.sides) {
       CheckSide(field, side, scope);

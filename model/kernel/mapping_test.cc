@@ -17,7 +17,7 @@ namespace {
 using testing::Dim;
 using testing::Par;
 
-// The definition in docs/manifest_text.md, tile by tile.
+// The definition in docs/manifest.md, tile by tile.
 int64_t CausalBlocksByLoop(int64_t seq_q, int64_t seq_kv, int64_t block_q,
                            int64_t block_kv) {
   int64_t sum = 0;

@@ -1,4 +1,4 @@
-// Lexer: the words of a text in a manifest (docs/manifest_text.md).
+// Lexer: the words of a text in a manifest (docs/manifest.md).
 //
 // Thread safety: used by one thread.
 #ifndef WAVETUNE_MODEL_TEXT_LEXER_H_

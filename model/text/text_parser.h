@@ -1,5 +1,5 @@
 // TextParser: expressions and conditions of a manifest as infix text
-// (docs/manifest_text.md has the grammar), parsed to the model's structures.
+// (docs/manifest.md has the grammar), parsed to the model's structures.
 //
 //   Lexer lexer("BLOCK_M * BLOCK_N <= 64 KiB when HOPPER == 1");
 //   TextParser parser(lexer, names, ManifestNames::Scope::kParameters);

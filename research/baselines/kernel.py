@@ -1,6 +1,6 @@
 """A kernel as its manifest declares it: names, roles, legality, and where launches land.
 
-Conditions and expressions are text (docs/manifest_text.md). The same arithmetic as model/kernel/mapping.h and model/kernel/kernel_validation.h, vectorised over candidates;
+Conditions and expressions are text (docs/manifest.md). The same arithmetic as model/kernel/mapping.h and model/kernel/kernel_validation.h, vectorised over candidates;
 docs/manifest.md explains the fields.
 
     kernel = Kernel.read(Path("tests/data/h200/gemm_bf16/manifest.textproto"))
@@ -165,7 +165,7 @@ def _row_axis(mapping: Message) -> tuple[str, str] | None:
 
 
 class _Evaluator:
-    """Values of the manifest's texts over one problem and c configurations. Of docs/manifest_text.md what recordings have: no
+    """Values of the manifest's texts over one problem and c configurations. Of docs/manifest.md what recordings have: no
     `when`, `and`, `or` or `not`. Their form is Python's, so that Python parses them."""
 
     def __init__(self, values: dict[str, Whole], repeated: tuple[int, ...]) -> None:

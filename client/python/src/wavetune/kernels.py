@@ -13,7 +13,7 @@
     kernel.representative(rows=[1, 64, 1024], columns=[1024, 4096])
     kernel.write("my_kernels")                                # then: wavetune kernels check my_kernels/scale_rows
 
-Conditions, sizes and mappings are text (docs/manifest_text.md). What is wrong with them `wavetune kernels check` says, with its
+Conditions, sizes and mappings are text (docs/manifest.md). What is wrong with them `wavetune kernels check` says, with its
 place; here only what needs no parser is checked: names, values, what is missing or given twice. No Python runs in the daemon,
 which reads the manifest.
 
