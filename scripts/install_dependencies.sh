@@ -32,6 +32,7 @@ test_packages=(
   iproute2  # hosts of a network that falls apart: tests/lib/network_hosts.h
   valgrind  # instructions of a decision: scripts/decision_instructions.sh
   python3-venv  # the Python package is tested in an environment of its own, from PyPI
+  doxygen  # pages of the headers: scripts/site/build.py
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
 # The scenarios of tests/hostile, and a bare root for packages: scripts/soak.sh.

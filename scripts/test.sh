@@ -2,8 +2,8 @@
 # Everything that must hold before a change is merged, from a clean clone, in about fifty minutes on two cores.
 #
 #   scripts/test.sh               all stages
-#   scripts/test.sh asan format   some: install sources format change build asan tsan golden instructions slowest ceiling
-#                                 tests
+#   scripts/test.sh asan format   some: install sources format change build docs asan tsan golden instructions slowest
+#                                 ceiling tests
 #
 # `build` and `tests` are the release build, as it is shipped (preset ci), with the tests that show something of it; it is also
 # the golden tests' GCC build, and what instructions are counted of. The other tests are in `asan`. `change` looks at what changed alone. The tests come last, so that CTest's summary closes the
@@ -32,6 +32,7 @@ stage sources check_sources_listed
 stage format check_format
 stage change check_change
 stage build scripts/build.sh ci
+stage docs scripts/site/build.py --build ci
 stage asan build_and_test_asan
 stage tsan build_and_test tsan
 # GCC's release build runs them in `tests`, Clang's in `asan`; the others are in the soak.

@@ -23,7 +23,7 @@ REQUIREMENTS = ["triton==3.6.0", "numpy>=1.24,<3", "pytest>=7,<10"]
 
 
 def prepare(folder: Path = FOLDER, requirements: Sequence[str] = tuple(REQUIREMENTS)):
-    """Returns the interpreter of an environment with the requirements, pytest among them; None where it could not be made."""
+    """Returns the interpreter of an environment with the requirements; None where it could not be made."""
     python = folder / "bin" / "python"
     stamp = folder / "requirements.sha256"
     wanted = hashlib.sha256("\n".join(requirements).encode()).hexdigest()
@@ -40,7 +40,7 @@ def prepare(folder: Path = FOLDER, requirements: Sequence[str] = tuple(REQUIREME
 
 def works(python: Path) -> bool:
     """Whether the interpreter is still that which the packages are of. Whoever asks may be another one."""
-    return python.exists() and subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    return python.exists() and subprocess.run([python, "-c", "import pip"], stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def install(folder: Path, python: Path, requirements: Sequence[str]) -> bool:
