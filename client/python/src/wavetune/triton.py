@@ -219,7 +219,7 @@ def attach(
 ) -> Optional[Attachment]:
     """Lets a table decide for a kernel that somebody else wrote with @triton.autotune, which stays as it is.
 
-    kernel: the object that is launched, kernel[grid](...): an Autotuner, or heuristics around one.
+    kernel: the object that is launched, `kernel[grid](...)`: an Autotuner, or heuristics around one.
     tuned: the name of the kernel in WaveTune whose table decides, or a Tuner.
     dims: which arguments of the kernel are which dimensions, {"M": "m"}; or a function of the launch's arguments by name
         that returns the extents by dimension, or None for launches that the kernel is to tune itself. None: arguments
@@ -376,7 +376,7 @@ def tuned(
 
 
 class TunedKernel(_Precompiling):
-    """A kernel of one's own that a table decides for; from tuned(). Launched as a kernel of Triton: kernel[grid](...)."""
+    """A kernel of one's own that a table decides for; from tuned(). Launched as a kernel of Triton: `kernel[grid](...)`."""
 
     _default: Choice
 
