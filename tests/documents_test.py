@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Examples of the documents, but for Python's (client/python/tests/test_documents.py): C++ and C compile, manifests are read, JSON and
-shell parse, commands and their options exist, and those that write or check a kernel's folder run. All environment variables are listed.
+shell parse, commands and their options exist, and those that write or check a kernel's folder run. All environment variables are listed,
+and the README's chart is drawn from the figures that are there.
 
     WAVETUNE_BIN_DIR=build/ci/bin tests/documents_test.py
 """
@@ -172,6 +173,12 @@ class DocumentsTest(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, f"{place}: {words}: {result.stdout}{result.stderr}")
         for folder in folders.values():
             folder.cleanup()
+
+    def test_the_chart_is_that_of_its_figures(self):
+        with tempfile.NamedTemporaryFile(suffix=".svg") as file:
+            result = run("python3", ROOT / "research/baselines/chart.py", "--out", file.name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(Path(file.name).read_text(), (ROOT / "docs/images/choices.svg").read_text(), "run research/baselines/chart.py")
 
     def test_environment_variables_are_listed(self):
         listed = (ROOT / "docs/variables.md").read_text()

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws how good each way to choose a configuration is, from what the harness wrote with --json.
+"""Draws how good each way to choose a configuration is, from the harness's table.
 
-    research/baselines/chart.py gemm_bf16.json --out docs/images/choices.svg
+    research/baselines/chart.py                                 # of README.md beside this file, to docs/images/choices.svg
+    research/baselines/chart.py --results table.md --out a.svg  # of what harness.py printed
 
 Each way has a line from the 5th percentile to the geometric mean of its problems. The chart is legible at 360 pixels, and in
 a page that is dark: it brings its own ground. Needs Python alone.
@@ -10,9 +11,9 @@ a page that is dark: it brings its own ground. Needs Python alone.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 # Beginning of the method's name, what it learned from, how the chart calls it.
 WAYS = [
     ("best single configuration", "representative", "The best single configuration"),
@@ -37,15 +38,15 @@ STYLE = """
 """
 
 
-def ways(results: dict) -> list[tuple[str, float, float]]:
-    """Returns [(name, mean, 5th percentile)], in percent."""
+def ways(table: str) -> list[tuple[str, float, float]]:
+    """Returns [(name, mean, 5th percentile)], in percent, of the first table of the harness in the text."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[table.index("| method | learned from |") :].split("\n\n")[0].split("\n")]
     found = []
     for beginning, learned_from, name in WAYS:
-        rows = [m for m in results["methods"] if m["name"].startswith(beginning) and m["learned_from"] == learned_from]
-        if not rows:
-            raise SystemExit(f"no method {beginning!r} that learned from {learned_from!r}; run the harness with all of them")
-        best = max((row["oracle_fraction"] for row in rows), key=lambda of: of["geomean"])
-        found.append((name, 100 * best["geomean"], 100 * best["p5"]))
+        figures = [(float(row[2].split()[0]), float(row[3].split()[0])) for row in rows if row[0].startswith(beginning) and row[1] == learned_from]
+        if not figures:
+            raise SystemExit(f"no method {beginning!r} that learned from {learned_from!r}: run the harness with all of them")
+        found.append((name, *max(figures)))
     return found
 
 
@@ -56,7 +57,7 @@ def place(percent: float) -> float:
 def svg(rows: list[tuple[str, float, float]], about: str) -> str:
     height = TOP + ROW * len(rows) + 46
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 7 // 6}" height="{height * 7 // 6}" role="img">',
         "<title>" + "; ".join(f"{name}: mean {mean:.1f} %, 5th percentile {least:.1f} %" for name, mean, least in rows) + "</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height}" rx="8"/>',
@@ -84,11 +85,11 @@ def svg(rows: list[tuple[str, float, float]], about: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="what harness.py --json wrote")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--results", type=Path, default=HERE / "README.md")
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "docs/images/choices.svg")
     parser.add_argument("--about", default="94 problems of a bf16 GEMM, 233 configurations each, on an H200")
     arguments = parser.parse_args()
-    arguments.out.write_text(svg(ways(json.loads(arguments.results.read_text())), arguments.about))
+    arguments.out.write_text(svg(ways(arguments.results.read_text()), arguments.about))
 
 
 if __name__ == "__main__":
