@@ -3,8 +3,8 @@
 // anew where it gives no sign of life for WatchdogSec.
 //
 // Where no manager asked for it (NOTIFY_SOCKET is not set) these do nothing.
-// Over libsystemd. Thread safety: thread-safe; they never wait, and a manager
-// that cannot be told is no error.
+// Thread safety: thread-safe; they never wait, and a manager that cannot be
+// told is no error.
 #ifndef WAVETUNE_BASE_SERVICE_NOTIFY_H_
 #define WAVETUNE_BASE_SERVICE_NOTIFY_H_
 

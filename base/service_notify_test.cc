@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -19,18 +20,19 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A socket as a service manager has.
-class ServiceNotifyTest : public ::testing::Test {
+// A socket as a service manager has: a file, or a name that '@' begins.
+class ServiceNotifyTest : public ::testing::TestWithParam<const char*> {
  protected:
   ServiceNotifyTest()
-      : path_(absl::StrCat("/tmp/wavetune-notify-", ::getpid())),
+      : path_(absl::StrCat(GetParam(), "wavetune-notify-", ::getpid())),
         socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (path_[0] == '@') address.sun_path[0] = '\0';
     ::unlink(path_.c_str());
     EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address),
-                     sizeof(address)),
+                     offsetof(sockaddr_un, sun_path) + path_.size()),
               0)
         << std::strerror(errno);
     ::setenv("NOTIFY_SOCKET", path_.c_str(), 1);
@@ -54,7 +56,7 @@ class ServiceNotifyTest : public ::testing::Test {
   const int socket_;
 };
 
-TEST_F(ServiceNotifyTest, TellsTheManagerWhatHappens) {
+TEST_P(ServiceNotifyTest, TellsTheManagerWhatHappens) {
   NotifyReady("serves 3 tables");
   EXPECT_EQ(Told(), "READY=1\nSTATUS=serves 3 tables");
   NotifyAlive();
@@ -68,26 +70,35 @@ TEST_F(ServiceNotifyTest, TellsTheManagerWhatHappens) {
   EXPECT_EQ(Told(), "");
 }
 
-TEST_F(ServiceNotifyTest, AStateIsOneShortLineAndNoAssignment) {
+TEST_P(ServiceNotifyTest, AStateIsOneShortLineAndNoAssignment) {
   NotifyState("x\nMAINPID=1");
   EXPECT_EQ(Told(), "STATUS=x MAINPID=1");
   NotifyState(std::string(100000, 'x'));
   EXPECT_THAT(Told(), SizeIs(::testing::Lt(600u)));
 }
 
-TEST_F(ServiceNotifyTest, WithoutAManagerNothingHappens) {
+TEST_P(ServiceNotifyTest, WithoutAManagerNothingHappens) {
   ::unsetenv("NOTIFY_SOCKET");
   NotifyReady("serves");
   NotifyAlive();
   EXPECT_EQ(Told(), "");
 }
 
-TEST_F(ServiceNotifyTest, AManagerThatIsGoneIsNoError) {
-  ::setenv("NOTIFY_SOCKET", "/tmp/wavetune-no-such-socket", 1);
-  NotifyReady("serves");
-  NotifyStopping();
-  EXPECT_EQ(Told(), "");
+TEST_P(ServiceNotifyTest, AManagerThatIsGoneIsNoError) {
+  const std::string too_long = "/" + std::string(1000, 'x');
+  for (const char* gone : {"/tmp/wavetune-no-such-socket", "@wavetune-nobody",
+                           "relative", "/", too_long.c_str()}) {
+    ::setenv("NOTIFY_SOCKET", gone, 1);
+    NotifyReady("serves");
+    NotifyStopping();
+    EXPECT_EQ(Told(), "");
+  }
 }
+
+INSTANTIATE_TEST_SUITE_P(Sockets, ServiceNotifyTest,
+                         ::testing::Values("/tmp/", "@"), [](const auto& kind) {
+                           return kind.index == 0 ? "File" : "Name";
+                         });
 
 }  // namespace
 }  // namespace wavetune

@@ -107,16 +107,13 @@ std::map<std::string, pid_t> LocalNode::Leave() {
   return left;
 }
 
-absl::Status LocalNode::CheckAlive() const {
-  for (const auto& [child, name] : {std::pair(daemon_.get(), kDaemonName),
-                                    std::pair(agent_.get(), kAgentName)}) {
-    if (child == nullptr) continue;
-    const std::optional<int> code = child->Poll();
-    if (code.has_value())
-      return absl::FailedPreconditionError(absl::StrCat(
-          name, " ended with exit code ", *code, ":\n", Tail(LogOf(name))));
-  }
-  return absl::OkStatus();
+absl::Status LocalNode::CheckRuns(ChildProcess* child,
+                                  const std::string& name) const {
+  const std::optional<int> code =
+      child == nullptr ? std::nullopt : child->Poll();
+  if (!code.has_value()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      name, " ended with exit code ", *code, ":\n", Tail(LogOf(name))));
 }
 
 absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
@@ -124,7 +121,7 @@ absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
   absl::Status answer;
   while (SystemClock().SteadyNow() < deadline) {
     if (InterruptRequested()) return absl::CancelledError("interrupted");
-    RETURN_IF_ERROR(CheckAlive());
+    RETURN_IF_ERROR(CheckRuns(daemon_.get(), kDaemonName));
     answer = daemon.Ask<v1::GetStatusResponse>(v1::GetStatusRequest()).status();
     if (answer.ok()) return absl::OkStatus();
     SystemClock().Sleep(kPollInterval);
@@ -138,7 +135,8 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
   const Clock::Duration deadline = SystemClock().SteadyNow() + kDeviceTimeout;
   while (SystemClock().SteadyNow() < deadline) {
     if (InterruptRequested()) return absl::CancelledError("interrupted");
-    RETURN_IF_ERROR(CheckAlive());
+    RETURN_IF_ERROR(CheckRuns(daemon_.get(), kDaemonName));
+    RETURN_IF_ERROR(CheckRuns(agent_.get(), kAgentName));
     absl::StatusOr<v1::ListDevicesResponse> devices =
         daemon.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest());
     if (devices.ok()) {

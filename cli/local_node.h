@@ -65,7 +65,8 @@ class LocalNode {
       const std::string& name, std::vector<std::string> arguments,
       ChildProcess::Options options,
       const std::vector<std::string>& kernels_dirs = {}) const;
-  absl::Status CheckAlive() const;
+  // Errors: FAILED_PRECONDITION with the end of the log of one that has ended.
+  absl::Status CheckRuns(ChildProcess* child, const std::string& name) const;
 
   // Declared first: it goes last. Nothing for the user's own.
   std::unique_ptr<ScratchFolder> scratch_;

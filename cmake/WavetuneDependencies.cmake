@@ -45,9 +45,6 @@ if(NOT WAVETUNE_CORE_ONLY AND NOT WAVETUNE_CLIENT_ONLY)
   find_package(OpenSSL REQUIRED COMPONENTS SSL)
   pkg_check_modules(Nghttp2 REQUIRED IMPORTED_TARGET GLOBAL libnghttp2>=1.52)
 
-  # Signs of life for the service manager.
-  pkg_check_modules(Systemd REQUIRED IMPORTED_TARGET GLOBAL libsystemd>=252)
-
   add_library(wavetune_opencl INTERFACE)
   add_library(wavetune::opencl ALIAS wavetune_opencl)
   target_link_libraries(wavetune_opencl INTERFACE OpenCL::OpenCL)

@@ -16,7 +16,6 @@ build_packages=(
   librocksdb-dev
   prometheus-cpp-dev
   libnghttp2-dev  # header blocks of the daemon's peers
-  libsystemd-dev  # daemon and agent tell systemd that they live
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
   libjs-chart.js  # in the pages of `wavetune report`

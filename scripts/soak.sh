@@ -3,7 +3,7 @@
 #
 #   scripts/soak.sh            all stages
 #   scripts/soak.sh tidy fuzz  some: install dev tidy headers repeat differential sanitize fuzz kills skew tsan_repeat golden_debug
-#                            aarch64 python inductor engines benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages
+#                            aarch64 python inductor engines benchmarks load fleet hostile_machine hostile_user hostile_python hostile_network hostile_registry packages wheels
 #
 # WAVETUNE_FUZZ_RUNS (default 10,000,000) is how many inputs each fuzz target gets, WAVETUNE_KILLS (1,000) how often the daemon is
 # killed, WAVETUNE_OLD_REVISION (the commit before the newest 100) which earlier version works with this one.
@@ -189,6 +189,13 @@ test_packages() {
   tests/deploy/deb_test.sh build/release
 }
 
+# What scripts/release.sh makes, imported beside large packages (gigabytes from PyPI the first time) and installed in bare roots.
+test_wheels() {
+  scripts/release.sh
+  /usr/bin/python3 tests/deploy/wheel_test.py build/release-artefacts --imports build/imports
+  tests/deploy/install_test.sh build/release-artefacts
+}
+
 tidy_all() { check_tidy '*.cc'; }
 golden_debug() { scripts/cross_golden.sh gcc-debug clang-debug clang-release; }
 all_on_aarch64() { scripts/cross_golden.sh --all-tests aarch64; }
@@ -218,4 +225,5 @@ stage hostile_python run_hostile python
 stage hostile_network run_hostile_network
 stage hostile_registry run_hostile registry
 stage packages test_packages
+stage wheels test_wheels
 finish_stages

@@ -482,9 +482,14 @@ int Main(int argc, char** argv) {
   ProcessSignals::Block();
   if (arguments.end_with_stdin) EndWithStdin();
   const std::filesystem::path store(arguments.store);
-  std::error_code ignored;  // Open says what is wrong.
-  if (arguments.store == DefaultStore()) {
-    std::filesystem::create_directories(store.parent_path(), ignored);
+  std::error_code error;
+  if (arguments.store == DefaultStore() &&
+      !std::filesystem::create_directories(store.parent_path(), error) &&
+      error) {
+    return Exit(absl::FailedPreconditionError(absl::StrCat(
+        "cannot make the folder ", store.parent_path().string(),
+        " for the store: ", error.message(),
+        "; name another with --store, or its place in XDG_STATE_HOME")));
   }
   return Exit(Serve(arguments, Reloads(argc, argv, invocation)));
 }

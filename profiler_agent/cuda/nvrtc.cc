@@ -3,6 +3,10 @@
 #include <cuda.h>
 
 #include <cstddef>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -20,8 +24,9 @@ namespace {
 constexpr size_t kMaxNvrtcLogBytes = 4000;
 
 // Where the loader looks, then where the toolkit of this build was, then where
-// toolkits usually are. One name per major version: its functions are those of
-// the header.
+// toolkits usually are, then where pip puts it beside the package that has this
+// program inside (client/python/CMakeLists.txt). One name per major version:
+// its functions are those of the header.
 std::vector<std::string> LibraryNames() {
   const std::string name = absl::StrCat("libnvrtc.so.", CUDA_VERSION / 1000);
   std::vector<std::string> names = {name};
@@ -29,6 +34,12 @@ std::vector<std::string> LibraryNames() {
   names.push_back(absl::StrCat(WAVETUNE_CUDA_LIBRARY_DIR, "/", name));
 #endif
   names.push_back(absl::StrCat("/usr/local/cuda/lib64/", name));
+  std::error_code error;
+  names.push_back(
+      absl::StrCat(std::filesystem::read_symlink("/proc/self/exe", error)
+                       .parent_path()
+                       .string(),
+                   "/../../../nvidia/cu", CUDA_VERSION / 1000, "/lib/", name));
   return names;
 }
 

@@ -66,6 +66,14 @@ class UpTest(unittest.TestCase):
             stat = pathlib.Path(f"/proc/{pid}/stat")
             self.assertTrue(not stat.exists() or ") Z " in stat.read_text())
 
+    def test_without_a_device_there_is_a_daemon_and_the_reason(self) -> None:
+        up = self.run_command("up", OCL_ICD_VENDORS="/nonexistent", CUDA_VISIBLE_DEVICES="")
+        self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertIn("a daemon answers at", up.stdout)
+        self.assertIn("no device: wavetune-agent ended", up.stderr)
+        self.assertEqual(self.run_command("status").returncode, 0)
+        self.assertEqual(self.run_command("down").returncode, 0)
+
     def test_what_it_cannot_do_it_says(self) -> None:
         elsewhere = self.run_command("up", WAVETUNE_ENDPOINT="/x/reader.sock")
         self.assertEqual(elsewhere.returncode, 2)
@@ -73,6 +81,11 @@ class UpTest(unittest.TestCase):
         homeless = self.run_command("up", HOME="", XDG_CACHE_HOME=str(self.folder / "cache"))
         self.assertNotEqual(homeless.returncode, 0)
         self.assertIn("give --store: there is no HOME", homeless.stderr)
+        kept = self.folder / "kept"
+        kept.mkdir(mode=0o555)
+        home = self.run_command("up", HOME=str(kept))
+        self.assertNotEqual(home.returncode, 0)
+        self.assertRegex(home.stderr, r"cannot make the folder .*: Permission denied; .* XDG_STATE_HOME")
         nowhere = self.run_command("up", XDG_RUNTIME_DIR="/nonexistent")
         self.assertNotEqual(nowhere.returncode, 0)
         self.assertIn("/nonexistent", nowhere.stderr)

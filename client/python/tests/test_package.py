@@ -5,6 +5,7 @@ import importlib.metadata
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -126,3 +127,38 @@ def test_the_benchmark_runs_and_compares_with_the_empty_functions():
     assert result.returncode == 0, result.stdout + result.stderr
     for row in ("empty", "empty_typed", "Repeated", "NewProblem", "/ empty_typed"):
         assert row in result.stdout, result.stdout
+
+
+def test_the_extension_exports_nothing_but_the_module():
+    symbols = subprocess.run(["nm", "-D", "--defined-only", _native.__file__], capture_output=True, text=True, check=True).stdout
+    assert [line.split()[-1] for line in symbols.splitlines()] == ["PyInit__native"]
+
+
+def start_program(tmp_path, site):
+    """Runs the script that a wheel installs as `wavetune`, where `site` has the package."""
+    script = tmp_path / "wavetune"
+    shutil.copy(SOURCE / "start_program.py", script)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site)}
+    return run("-S", script, "status", "--json", env=environment)
+
+
+def test_a_script_becomes_the_program_beside_the_package_and_says_which_python_it_is_of(tmp_path):
+    program = tmp_path / "site" / "wavetune" / "programs" / "bin" / "wavetune"
+    program.parent.mkdir(parents=True)
+    (tmp_path / "site" / "wavetune" / "__init__.py").write_text("raise ImportError('it is found, not imported')")
+    program.write_text('#!/bin/sh\necho "$WAVETUNE_PYTHON $*"\n')
+    program.chmod(0o755)
+    result = start_program(tmp_path, tmp_path / "site")
+    assert (result.returncode, result.stdout) == (0, f"{sys.executable} status --json\n"), result.stderr
+
+
+@pytest.mark.parametrize("has_package", [True, False])
+def test_a_script_without_its_program_says_what_to_install(tmp_path, has_package):
+    site = tmp_path / "site"
+    site.mkdir()
+    if has_package:
+        (site / "wavetune").mkdir()
+        (site / "wavetune" / "__init__.py").touch()
+    result = start_program(tmp_path, site)
+    assert result.returncode == 1
+    assert result.stderr.startswith("wavetune: ") and "install the wheel" in result.stderr

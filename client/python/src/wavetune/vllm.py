@@ -6,7 +6,7 @@ when vLLM imports that module, so that no file is written and no point lies betw
 of vLLM itself. vLLM asks the same function for kernels of other kinds (batched, LoRA, emulated NVFP4, one product): only
 what the two-product path of unquantised experts asks is answered.
 
-    pip install wavetune            # that is all; WAVETUNE_VLLM=off turns it off
+    pip install wavetune-….whl      # that is all; WAVETUNE_VLLM=off turns it off
 
     import wavetune.vllm            # or by hand, before the engine starts
     wavetune.vllm.install(kernel="triton_fused_moe")
