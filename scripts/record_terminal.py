@@ -34,7 +34,8 @@ STYLE = """
 class Screen:
     """What a terminal shows: lines that grow downwards. Knows what progress lines need: \\r, \\n, erasing, moving up."""
 
-    def __init__(self):
+    def __init__(self, columns):
+        self.columns = columns
         self.lines = [""]
         self.row = self.column = 0
 
@@ -63,6 +64,9 @@ class Screen:
         elif character == "\r":
             self.column = 0
         elif character >= " ":
+            if self.column == self.columns:
+                self.column = 0
+                self.put("\n")
             line = self.lines[self.row].ljust(self.column)
             self.lines[self.row] = line[: self.column] + character + line[self.column + 1 :]
             self.column += 1
@@ -71,9 +75,10 @@ class Screen:
 class Recording:
     """Versions of each row: [(row, text, typed, from, to)]; `to` is None for what stays."""
 
-    def __init__(self, longest_wait):
+    def __init__(self, columns, longest_wait):
+        self.columns = columns
         self.longest_wait = longest_wait
-        self.screen = Screen()
+        self.screen = Screen(columns)
         self.now = 0.0
         self.shown = {}
         self.versions = []
@@ -100,12 +105,12 @@ class Recording:
         self.pass_time(0.4)
         self.feed("\r\n")
 
-    def run(self, command, columns):
+    def run(self, command):
         """Returns the command's exit code."""
         child, terminal = pty.fork()
         if child == 0:
             os.execvp("sh", ["sh", "-c", command])
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, self.columns, 0, 0))
         last = time.monotonic()
         while True:
             if not select.select([terminal], [], [], READ_WAIT_S)[0]:
@@ -122,9 +127,9 @@ class Recording:
                 return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             self.feed(data.decode(errors="replace"))
 
-    def svg(self, columns):
+    def svg(self):
         rows = max(row for row, (text, _) in self.shown.items() if text) + 1
-        width, height = round(columns * CHARACTER + 2 * RIM), rows * LINE + 2 * RIM
+        width, height = round(self.columns * CHARACTER + 2 * RIM), rows * LINE + 2 * RIM
         parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" xml:space="preserve" role="img">',
             f"<style>{STYLE}</style>",
@@ -139,25 +144,25 @@ class Recording:
             if until is not None:
                 hidden = ' visibility="hidden"'
                 animation = f'<set attributeName="visibility" to="visible" begin="{since:.2f}s" end="{until:.2f}s"/>'
-            parts.append(f'<text x="{RIM}" y="{RIM + 14 + row * LINE}"{typed}{hidden}>{html.escape(text[:columns])}{animation}</text>')
+            parts.append(f'<text x="{RIM}" y="{RIM + 14 + row * LINE}"{typed}{hidden}>{html.escape(text)}{animation}</text>')
         return "\n".join([*parts, "</svg>", ""])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--columns", type=int, default=88)
+    parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--longest-wait", type=float, default=0.5, help="seconds")
     parser.add_argument("commands", nargs="+", metavar="COMMAND")
     arguments = parser.parse_args()
-    recording = Recording(arguments.longest_wait)
+    recording = Recording(arguments.columns, arguments.longest_wait)
     for command in arguments.commands:
         recording.type(command)
-        code = recording.run(command, arguments.columns)
+        code = recording.run(command)
         if code != 0:
             sys.exit(f"'{command}' ended with {code}: nothing is written\n" + "\n".join(recording.screen.lines))
         recording.feed("\r\n")
-    arguments.out.write_text(recording.svg(arguments.columns))
+    arguments.out.write_text(recording.svg())
     print(f"{arguments.out}: {recording.now:.0f} s, {arguments.out.stat().st_size} bytes")
 
 

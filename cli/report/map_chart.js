@@ -99,7 +99,7 @@ function mapDatasets(part, map) {
         {x: map.x.extents[cell % width], y: map.y.extents[Math.floor(cell / width)], cell});
   });
   // Invisible points carry the legend and the tooltips of the painted cells.
-  return [...byCandidate.entries()].sort((a, b) => a[0] - b[0]).map(([candidate, data]) => ({
+  return [...byCandidate.entries()].sort((a, b) => b[1].length - a[1].length || a[0] - b[0]).map(([candidate, data]) => ({
     label: `${candidateName(part, candidate)} (${formatPercent(data.length / map.candidates.length, 0)})`,
     candidate,
     data,
@@ -111,6 +111,8 @@ function mapDatasets(part, map) {
     backgroundColor: candidateColour(candidate),
   }));
 }
+
+const kMostInLegend = 12;  // Colours repeat beyond twenty or so; pointing at a cell names its candidate.
 
 function drawMap(parent, part, map) {
   const range = (edges) => ({ticks: powersOfTwo, min: edges[0], max: edges[edges.length - 1]});
@@ -125,7 +127,7 @@ function drawMap(parent, part, map) {
         y: {...axis(map.y.name, range(cellEdges(map.y.extents))), grid: {display: false}, display: map.y.name !== ''},
       },
       plugins: {
-        legend: kPointLegend,
+        legend: {...kPointLegend, labels: {...kPointLegend.labels, filter: (item) => item.datasetIndex < kMostInLegend}},
         tooltip: {
           callbacks: {
             label: ({raw, dataset}) => [
@@ -143,8 +145,8 @@ function drawMap(parent, part, map) {
 
 function addMapChart(parent, part) {
   const {controls, body} = section(parent, 'map', 'Configuration map',
-      'What the table chooses, each colour a candidate of its portfolio (numbers as in the table below). Faded cells lie ' +
-      'beyond the measured range.');
+      'What the table chooses, each colour a candidate of its portfolio (numbers as in the table below), the most chosen ' +
+      'in the legend. Faded cells lie beyond the measured range.');
   if (part.maps.length === 0) {
     body.append(element('p', {}, 'Nothing says which problems are typical: no samples, and no representative problems.'));
     return;

@@ -79,7 +79,7 @@ function figuresTable(part) {
 }
 
 function addRegretChart(parent, part) {
-  const {body} = section(parent, 'regret', 'Regret against baselines',
+  const {body} = section(parent, 'regret', 'Choices against the best there is',
       'At problems that were never fitted, and where most candidates were measured: best latency / latency, sorted. 100 % ' +
       'is the best of what was measured; the best single configuration is picked with hindsight. The best method comes first.');
   if (part.judged.problems.length === 0) {
