@@ -47,8 +47,12 @@ static wavetune_tuner* gemm;
 void compile_what_is_missing(void* tuner, const char* digest);
 """
 # What a manifest that is a part of one may lack.
-INCOMPLETE = re.compile(r"nothing is declared as|unknown (dimension|parameter|argument|specialisation) |mapping.tiles: is empty|mapping.rows: is no axis")
-VARIABLE = re.compile(r'(?:EnvironmentVariable\(|getenv\(|envname\(|environ\.get\(|_is_off\(|^_\w+ = )\s*"(WAVETUNE_[A-Z_]+)"', re.MULTILINE)
+INCOMPLETE = re.compile(
+    r"nothing is declared as|unknown (dimension|parameter|argument|specialisation) |mapping.tiles: is empty|mapping.rows: is no axis"
+)
+VARIABLE = re.compile(
+    r'(?:EnvironmentVariable\(|getenv\(|envname\(|environ\.get\(|_is_off\(|^_\w+ = )\s*"(WAVETUNE_[A-Z_]+)"', re.MULTILINE
+)
 NOT_FOR_USERS = {"WAVETUNE_TEST_TRITON_PYTHON"}
 
 
@@ -68,7 +72,9 @@ def commands():
                 words = part.split()
                 while words and re.fullmatch(r"[A-Z_]+=.*|export|sudo|nohup", words[0]):
                     words.pop(0)
-                if words and (words[0] in ("wavetune", "wavetuned", "wavetune-agent") or words[0].startswith(("scripts/", "deploy/"))):
+                if words and (
+                    words[0] in ("wavetune", "wavetuned", "wavetune-agent") or words[0].startswith(("scripts/", "deploy/"))
+                ):
                     yield place, words
 
 
@@ -150,7 +156,12 @@ class DocumentsTest(unittest.TestCase):
                     continue
                 known = words[:1]
                 for word in words[1:]:
-                    if not re.fullmatch(r"[a-z-]+", word) or word.startswith("-") or (inner := help_of(*known, word)) is None or inner == help_of(*known):
+                    if (
+                        not re.fullmatch(r"[a-z-]+", word)
+                        or word.startswith("-")
+                        or (inner := help_of(*known, word)) is None
+                        or inner == help_of(*known)
+                    ):
                         break
                     known.append(word)
                 self.assertTrue(len(known) > 1 or len(words) == 1 or not re.fullmatch("[a-z]+", words[1]), "no such command")
@@ -178,7 +189,9 @@ class DocumentsTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".svg") as file:
             result = run("python3", ROOT / "research/baselines/chart.py", "--out", file.name)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(Path(file.name).read_text(), (ROOT / "docs/images/choices.svg").read_text(), "run research/baselines/chart.py")
+            self.assertEqual(
+                Path(file.name).read_text(), (ROOT / "docs/images/choices.svg").read_text(), "run research/baselines/chart.py"
+            )
 
     def test_environment_variables_are_listed(self):
         listed = (ROOT / "docs/variables.md").read_text()

@@ -40,10 +40,17 @@ STYLE = """
 
 def ways(table: str) -> list[tuple[str, float, float]]:
     """Returns [(name, mean, 5th percentile)], in percent, of the first table of the harness in the text."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[table.index("| method | learned from |") :].split("\n\n")[0].split("\n")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table[table.index("| method | learned from |") :].split("\n\n")[0].split("\n")
+    ]
     found = []
     for beginning, learned_from, name in WAYS:
-        figures = [(float(row[2].split()[0]), float(row[3].split()[0])) for row in rows if row[0].startswith(beginning) and row[1] == learned_from]
+        figures = [
+            (float(row[2].split()[0]), float(row[3].split()[0]))
+            for row in rows
+            if row[0].startswith(beginning) and row[1] == learned_from
+        ]
         if not figures:
             raise SystemExit(f"no method {beginning!r} that learned from {learned_from!r}: run the harness with all of them")
         found.append((name, *max(figures)))
@@ -58,7 +65,9 @@ def svg(rows: list[tuple[str, float, float]], about: str) -> str:
     height = TOP + ROW * len(rows) + 46
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH * 7 // 6}" height="{height * 7 // 6}" role="img">',
-        "<title>" + "; ".join(f"{name}: mean {mean:.1f} %, 5th percentile {least:.1f} %" for name, mean, least in rows) + "</title>",
+        "<title>"
+        + "; ".join(f"{name}: mean {mean:.1f} %, 5th percentile {least:.1f} %" for name, mean, least in rows)
+        + "</title>",
         f"<style>{STYLE}</style>",
         f'<rect class="ground" width="{WIDTH}" height="{height}" rx="8"/>',
         f'<text class="title" x="{LEFT}" y="28">How fast the choice is, of the fastest there is</text>',

@@ -31,7 +31,16 @@ SITE = ROOT / "scripts/site"
 OUT = ROOT / "build/site"
 INDEX = Path("docs/README.md")
 LINK = re.compile(r"(!?\[[^\]]*\]\()([^)\s#]+)(#[^)\s]*)?\)")
-LANGUAGES = {".h": "cpp", ".cc": "cpp", ".cu": "cpp", ".py": "python", ".proto": "protobuf", ".json": "json", ".textproto": "protobuf", ".conf": "ini"}
+LANGUAGES = {
+    ".h": "cpp",
+    ".cc": "cpp",
+    ".cu": "cpp",
+    ".py": "python",
+    ".proto": "protobuf",
+    ".json": "json",
+    ".textproto": "protobuf",
+    ".conf": "ini",
+}
 PROGRAMS = {"wavetune": 1, "wavetuned": 8, "wavetune-agent": 8}
 PYTHON_MODULES = ["wavetune", "wavetune.triton", "wavetune.inductor", "wavetune.kernels"]
 FOREIGN = re.compile(r"""<(?:script|link|img|iframe|source)[^>]+(?:src|href|srcset)=["']?(?:https?:)?//[^>]*""")
@@ -63,7 +72,7 @@ class Tree:
         for link in LINK.finditer(text):
             if plain[link.start()] == " " or ":" in link[2]:
                 continue
-            parts += [text[end:link.start()], self.replaced(page, link)]
+            parts += [text[end : link.start()], self.replaced(page, link)]
             end = link.end()
         self.write(page, "".join([*parts, text[end:], appended]))
 
@@ -71,7 +80,7 @@ class Tree:
         path = Path(posixpath.normpath((page.parent / link[2]).as_posix()))
         source = ROOT / path
         if source.is_dir():
-            return link[0][1:link[0].index("]")]  # Nothing to see there: its name alone.
+            return link[0][1 : link[0].index("]")]  # Nothing to see there: its name alone.
         if path.suffix == ".md" and source.exists():
             self.stage(path)
         elif path.suffix in (".svg", ".png", ".gif") and source.exists():
@@ -86,7 +95,10 @@ class Tree:
         if path not in self.staged:
             self.staged.add(path)
             text = (ROOT / path).read_text()
-            self.write(path.with_name(path.name + ".md"), f"# {path.name}\n\n`{path}`\n\n````{LANGUAGES.get(path.suffix, '')}\n{text}````\n")
+            self.write(
+                path.with_name(path.name + ".md"),
+                f"# {path.name}\n\n`{path}`\n\n````{LANGUAGES.get(path.suffix, '')}\n{text}````\n",
+            )
 
     def write(self, path, text):
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +127,9 @@ def commands(programs):
     """Markdown of the help of each program's commands, by what their manual pages are made of."""
     text = []
     for name, section in PROGRAMS.items():
-        page = subprocess.run([ROOT / "deploy/man/man_page.sh", programs / name, str(section)], check=True, capture_output=True, text=True).stdout
+        page = subprocess.run(
+            [ROOT / "deploy/man/man_page.sh", programs / name, str(section)], check=True, capture_output=True, text=True
+        ).stdout
         text.append(f"\n## {name}\n")
         for line in page.splitlines():
             if heading := re.match(r'\.SS "(.*)"', line):
