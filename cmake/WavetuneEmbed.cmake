@@ -5,7 +5,8 @@
 #     HEADER cli/report/report_assets.h    # declares the constants: extern const absl::string_view
 #     NAMESPACE wavetune::cli::report_assets
 #     kPage page.html                             # a constant and its file,
-#     kScript first.js second.js)                 # or several, one after the other
+#     kScript first.js second.js                  # or several, one after the other;
+#     kNewFiles a/x.cl a/y.txt)                   # a name that ends with Files is a list: each file with its name and its folder's
 #
 # Written anew when one of the files changes. A constant is a name that begins with k and a capital letter.
 

@@ -10,7 +10,11 @@ set(text "")
 
 # A macro: it reads and sets the variables here.
 macro(define_constant)
-  if(name)
+  if(name MATCHES "Files$")
+    string(APPEND definitions
+      "constexpr EmbeddedFile ${name}List[] = {${text}};\n"
+      "const absl::Span<const EmbeddedFile> ${name}(${name}List);\n\n")
+  elseif(name)
     string(APPEND definitions
       "constexpr char ${name}Text[] = R\"${delimiter}(${text})${delimiter}\";\n"
       "const absl::string_view ${name}(${name}Text, sizeof(${name}Text) - 1);\n\n")
@@ -28,7 +32,14 @@ foreach(entry IN LISTS ENTRIES)
     if(NOT found EQUAL -1)
       message(FATAL_ERROR "${entry} holds )${delimiter}\", which would end the constant")
     endif()
-    string(APPEND text "${content}")
+    if(name MATCHES "Files$")
+      get_filename_component(folder "${entry}" DIRECTORY)
+      get_filename_component(folder "${folder}" NAME)
+      get_filename_component(file "${entry}" NAME)
+      string(APPEND text "{\"${folder}\", \"${file}\", R\"${delimiter}(${content})${delimiter}\"},\n")
+    else()
+      string(APPEND text "${content}")
+    endif()
   endif()
 endforeach()
 define_constant()

@@ -20,13 +20,28 @@ namespace wavetune::cli {
 // Returns the names of the templates: "gemm", "row", … Cannot fail.
 std::vector<std::string> TemplateNames();
 
+// Returns the backends that a template of that name is there for; all that
+// there are for any where `like` is empty. Cannot fail.
+std::vector<std::string> TemplateBackends(absl::string_view like);
+
 // Returns the files (name to content) of a kernel `name` that does what the
 // template `like` does: manifest, sources, problems to judge it on and a
 // README. Errors: INVALID_ARGUMENT for a name that no kernel can have, or that
-// is a word of OpenCL C or of the template's source. So is an unknown template,
-// with those there are.
+// is a word of a backend's language or of the template's source. So is a
+// template that is unknown, or not there for `backend`, with those there are.
 absl::StatusOr<std::map<std::string, std::string>> KernelFromTemplate(
-    const std::string& name, absl::string_view like);
+    const std::string& name, absl::string_view like, absl::string_view backend);
+
+// Returns the files of a kernel `name` whose source is a Triton function.
+// `from` is "module:function" or "path/file.py:function", which `python`
+// imports. The source is without @triton.autotune and @triton.heuristics; the
+// manifest has
+// TODO where only an author knows. Errors: INVALID_ARGUMENT for a name that no
+// kernel can have, and without a message where Python has said what is wrong;
+// FAILED_PRECONDITION where Python does not run.
+absl::StatusOr<std::map<std::string, std::string>> KernelFromTriton(
+    const std::string& name, const std::string& from,
+    const std::string& python);
 
 }  // namespace wavetune::cli
 

@@ -2,7 +2,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "cli/command_line_fixture.h"
 #include "cli/commands/kernel_template.h"
@@ -28,9 +30,10 @@ std::string ReadAll(const std::string& path) {
 
 class KernelsNewTest : public CommandLineFixture {
  protected:
-  int New(const std::string& name, const std::string& like) {
-    return Run(
-        {"kernels", "new", name, "--like", like, "--dir", folder_.path()});
+  int New(const std::string& name, const std::string& like,
+          const std::string& backend = "opencl") {
+    return Run({"kernels", "new", name, "--like", like, "--backend", backend,
+                "--dir", folder_.path()});
   }
   std::string Path(const std::string& name) const {
     return folder_.path() + "/" + name;
@@ -40,28 +43,42 @@ class KernelsNewTest : public CommandLineFixture {
 };
 
 TEST_F(KernelsNewTest, EveryTemplateIsAValidKernelOfItsNewName) {
+  struct Source {
+    std::string ending;
+    std::string before;  // The function's name.
+  };
+  const std::map<std::string, Source> sources = {
+      {"opencl", {".cl", "__kernel void "}},
+      {"cuda", {".cu", "    "}},
+      {"triton", {".py", "def "}}};
   ASSERT_EQ(TemplateNames().size(), 6u);
   for (const std::string& like : TemplateNames()) {
-    SCOPED_TRACE(like);
-    const std::string name = "my_" + like;
-    ASSERT_EQ(New(name, like), kExitOk) << err_.str();
-    EXPECT_THAT(out_.str(), HasSubstr("next: wavetune kernels check "));
-    EXPECT_EQ(Run({"kernels", "check", Path(name), "--json"}), kExitOk)
-        << out_.str();
-    const Json kernel = Output()["kernels"][0];
-    EXPECT_EQ(kernel["name"], name);
-    EXPECT_TRUE(kernel["remarks"].empty()) << kernel["remarks"];
-    EXPECT_THAT(ReadAll(Path(name) + "/" + name + ".cl"),
-                HasSubstr("__kernel void " + name + "("));
-    EXPECT_THAT(ReadAll(Path(name) + "/README.md"),
-                HasSubstr("--like " + like));
+    for (const std::string& backend : TemplateBackends(like)) {
+      SCOPED_TRACE(like + " for " + backend);
+      const std::string name = "my_" + like + "_" + backend;
+      ASSERT_EQ(New(name, like, backend), kExitOk) << err_.str();
+      EXPECT_THAT(out_.str(), HasSubstr("next: wavetune kernels check "));
+      EXPECT_EQ(Run({"kernels", "check", Path(name), "--json"}), kExitOk)
+          << out_.str();
+      const Json kernel = Output()["kernels"][0];
+      EXPECT_EQ(kernel["name"], name);
+      EXPECT_EQ(kernel["backends"], Json::array({backend}));
+      EXPECT_TRUE(kernel["remarks"].empty()) << kernel["remarks"];
+      const Source& source = sources.at(backend);
+      EXPECT_THAT(ReadAll(Path(name) + "/" + name + source.ending),
+                  HasSubstr(source.before + name + "("));
+      EXPECT_THAT(ReadAll(Path(name) + "/README.md"),
+                  HasSubstr("--like " + like + " --backend " + backend));
+    }
   }
 }
 
 TEST_F(KernelsNewTest, ShapesAreProblemsThatTheManifestDoesNotName) {
   for (const std::string& like : TemplateNames()) {
     SCOPED_TRACE(like);
-    ASSERT_EQ(New("mine", like), kExitOk) << err_.str();
+    // CUDA's and Triton's are the same.
+    ASSERT_EQ(New("mine", like, TemplateBackends(like).back()), kExitOk)
+        << err_.str();
     const auto kernel = LoadKernelFolder(Path("mine"));
     ASSERT_TRUE(kernel.ok()) << kernel.status();
     const auto shapes =
@@ -79,11 +96,62 @@ TEST_F(KernelsNewTest, ShapesAreProblemsThatTheManifestDoesNotName) {
 }
 
 TEST_F(KernelsNewTest, NothingOfTheTemplatesNameIsLeft) {
-  ASSERT_EQ(New("softmax", "row"), kExitOk) << err_.str();
-  for (const fs::directory_entry& file :
-       fs::directory_iterator(Path("softmax")))
-    EXPECT_THAT(ReadAll(file.path()), Not(HasSubstr("rms_norm")))
-        << file.path();
+  for (const std::string& backend : TemplateBackends("row")) {
+    const std::string name = "softmax_" + backend;
+    ASSERT_EQ(New(name, "row", backend), kExitOk) << err_.str();
+    for (const fs::directory_entry& file : fs::directory_iterator(Path(name)))
+      EXPECT_THAT(ReadAll(file.path()), Not(HasSubstr("rms_norm")))
+          << file.path();
+  }
+}
+
+TEST_F(KernelsNewTest, ATemplateThatABackendLacksNamesWhichHaveIt) {
+  EXPECT_EQ(New("mine", "conv", "cuda"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("there is no template \"conv\" for cuda; "
+                                    "there is one for opencl, triton"));
+  EXPECT_EQ(New("mine", "row", "hip"), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("for hip; there is one for opencl, cuda, "
+                                    "triton"));
+}
+
+TEST_F(KernelsNewTest, SaysWhatToBeginWith) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{},
+        {"--like", "row", "--from", "module:function"}}) {
+    std::vector<std::string> arguments = {"kernels", "new", "mine"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(Run(arguments), kExitUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("--like TEMPLATE, or --from"));
+  }
+}
+
+// What Python reads of a function: tests/triton/test_templates.py.
+TEST_F(KernelsNewTest, WritesWhatPythonReadsOfAFunctionAndCheckNamesEachGap) {
+  const std::string python = Path("python");
+  std::ofstream(python) << R"(#!/bin/sh
+[ "$3 $4" = "module:scale mine" ] || exit 2
+cat > "$5" <<'end'
+{"README.md": "# mine\n", "mine.py": "", "reference.cu": "",
+ "manifest.textproto": "name: \"mine\"\ndimensions: \"n <= 64\"\nparameters: \"BLOCK in {64} default 64\"\nmapping {\n  tiles: \"TODO\"\n}\nimplementations { backend: \"triton\" sources: \"mine.py\" entry: \"scale\" }\narguments: \"in x[TODO] TODO\"\n"}
+end
+)";
+  fs::permissions(python, fs::perms::owner_all);
+  const auto from = [&](const std::string& place) {
+    return Run({"kernels", "new", "mine", "--from", place, "--python", python,
+                "--dir", folder_.path()});
+  };
+  EXPECT_EQ(from("module:other"), kExitUsage);
+  ASSERT_EQ(from("module:scale"), kExitOk) << err_.str();
+  EXPECT_THAT(ReadAll(Path("mine/README.md")),
+              HasSubstr("wavetune kernels compile mine --arch sm_90a"));
+  EXPECT_EQ(Run({"kernels", "check", Path("mine")}), kExitFailed);
+  for (const char* gap :
+       {"mapping.tiles, line 5, column", "arguments[0], line"})
+    EXPECT_THAT(out_.str() + err_.str(), HasSubstr(gap));
+  EXPECT_EQ(Run({"kernels", "new", "mine", "--from", "module:scale", "--python",
+                 Path("none"), "--dir", folder_.path()}),
+            kExitFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("--python or WAVETUNE_PYTHON"));
 }
 
 TEST_F(KernelsNewTest, RefusesWhatExists) {

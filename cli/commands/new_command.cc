@@ -23,12 +23,22 @@ namespace fs = std::filesystem;
 struct NewOptions {
   std::string name;
   std::string like;
+  std::string backend = "opencl";
+  std::string from;
+  std::string python = "python3";
   std::string folder = ".";
 };
 
 absl::Status RunNew(CommandContext& context, const NewOptions& options) {
-  ASSIGN_OR_RETURN(const auto files,
-                   KernelFromTemplate(options.name, options.like));
+  if (options.like.empty() == options.from.empty()) {
+    return absl::InvalidArgumentError(
+        "say what to begin with: --like TEMPLATE, or --from MODULE:FUNCTION");
+  }
+  ASSIGN_OR_RETURN(
+      const auto files,
+      options.from.empty()
+          ? KernelFromTemplate(options.name, options.like, options.backend)
+          : KernelFromTriton(options.name, options.from, options.python));
   const std::string path =
       (fs::path(options.folder) / options.name).lexically_normal().string();
   std::error_code error;
@@ -57,10 +67,14 @@ void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels) {
   auto options = std::make_shared<NewOptions>();
   CLI::App* command = registry.Add(
       kernels, "new",
-      "Writes the folder of a new kernel, which profiles as it is: manifest, "
-      "OpenCL source, reference, problems to judge it on and a README.",
+      "Writes the folder of a new kernel: manifest, source, reference, "
+      "problems "
+      "to judge it on and a README. It profiles as it is with --like; with "
+      "--from, of a Triton function, the manifest names what is to be filled "
+      "in.",
       {"wavetune kernels new softmax --like row",
-       "wavetune kernels new my_gemm --like gemm --dir my_kernels"},
+       "wavetune kernels new my_gemm --like gemm --backend cuda --dir kernels",
+       "wavetune kernels new my_gemm --from my_module:matmul_kernel"},
       [options](CommandContext& context) { return RunNew(context, *options); },
       /*needs_daemon=*/false);
   command
@@ -68,11 +82,24 @@ void AddKernelsNewCommand(CommandRegistry& registry, CLI::App* kernels) {
                    "Name of kernel and folder: lower-case letters, digits and "
                    "underscores")
       ->required();
+  command->add_option("--like", options->like,
+                      absl::StrCat("What it resembles: ",
+                                   absl::StrJoin(TemplateNames(), ", ")));
   command
-      ->add_option("--like", options->like,
-                   absl::StrCat("What it resembles: ",
-                                absl::StrJoin(TemplateNames(), ", ")))
-      ->required();
+      ->add_option("--backend", options->backend,
+                   absl::StrCat("With --like: what it is written for: ",
+                                absl::StrJoin(TemplateBackends(""), ", "),
+                                " (opencl: for devices that are CPUs)"))
+      ->capture_default_str();
+  command->add_option(
+      "--from", options->from,
+      "A Triton function, as MODULE:FUNCTION or FILE.py:FUNCTION: its "
+      "arguments, and the parameters of its @triton.autotune");
+  command
+      ->add_option("--python", options->python,
+                   "Python interpreter with Triton, which imports it")
+      ->envname("WAVETUNE_PYTHON")
+      ->capture_default_str();
   command
       ->add_option("--dir", options->folder,
                    "Folder to write it into; made where there is none")

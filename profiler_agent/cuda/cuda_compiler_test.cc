@@ -104,6 +104,34 @@ TEST_F(CudaCompilerTest, ReportsTheErrorsAndNotTheWarnings) {
                     HasSubstr("-DVALUE=1"), Not(HasSubstr("warning"))));
 }
 
+// What numeric kernels are written with, with the toolkit's headers and
+// without.
+TEST_F(CudaCompilerTest, HalfAndBfloat16AndInfinityAreThere) {
+  const CudaSource source = {.name = "a.cu",
+                             .files = {{"a.cu", R"(#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+constexpr float kLeast = -INFINITY;
+extern "C" __global__ void f(__nv_bfloat16* b, __half* h, float* x) {
+  b[0] = __float2bfloat16(__bfloat162float(b[1]) + kLeast);
+  h[0] = __float2half(__half2float(h[1]));
+  x[0] = NAN;
+}
+)"}}};
+  const Nvrtc without = (*nvrtc_)->WithoutHeaders();
+  for (const Nvrtc* nvrtc : {*nvrtc_, &without}) {
+    const CudaCompiler compiler(*nvrtc, CudaArchitectureOf(90), "");
+    const absl::StatusOr<Cubin> cubin = compiler.Compile(source, {}, "f");
+    EXPECT_TRUE(cubin.ok()) << nvrtc->headers() << ": " << cubin.status();
+  }
+  EXPECT_EQ(without.headers(), "");
+}
+
+TEST_F(CudaCompilerTest, AMissingHeaderSaysWhereHeadersAreLookedFor) {
+  source_.files["a.cu"] = "#include <no_such_header.h>\n";
+  EXPECT_THAT(Compile("-DVALUE=1").status().message(),
+              HasSubstr("finds the headers of its own toolkit"));
+}
+
 TEST_F(CudaCompilerTest, NamesAnEntryThatIsNotThere) {
   const absl::Status status = Compile("-DVALUE=1", "g").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

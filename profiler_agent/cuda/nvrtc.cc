@@ -1,13 +1,16 @@
 #include "profiler_agent/cuda/nvrtc.h"
 
 #include <cuda.h>
+#include <dlfcn.h>
 
 #include <cstddef>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -61,10 +64,61 @@ bool IsError(absl::string_view line) {
          absl::StartsWith(line, "nvrtc: error");
 }
 
-// What a first CUDA source runs into: NVRTC has no headers of its own.
-constexpr absl::string_view kNoHeaders =
-    "NVRTC finds no headers: give the toolkit's by compile_options: "
-    "\"-I/usr/local/cuda/include\", or write out what is needed";
+// What sources use as if it were a part of the language, constant as there.
+constexpr const char* kUsualMacros[] = {
+    "-DINFINITY=__builtin_bit_cast(float,0x7f800000)",
+    "-DNAN=__builtin_bit_cast(float,0x7fc00000)"};
+
+// Stand for the toolkit's headers where these are not installed: the types, and
+// their conversions, which round to nearest even as those do.
+constexpr std::pair<const char*, const char*> kOwnHeaders[] = {
+    {"cuda_bf16.h", R"(#pragma once
+struct __align__(2) __nv_bfloat16 { unsigned short bits; };
+__device__ inline float __bfloat162float(__nv_bfloat16 value) {
+  return __uint_as_float(unsigned(value.bits) << 16);
+}
+__device__ inline __nv_bfloat16 __float2bfloat16(float value) {
+  __nv_bfloat16 rounded;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded.bits) : "f"(value));
+  return rounded;
+}
+)"},
+    {"cuda_fp16.h", R"(#pragma once
+struct __align__(2) __half { unsigned short bits; };
+typedef __half half;
+__device__ inline float __half2float(__half value) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
+  return wide;
+}
+__device__ inline __half __float2half(float value) {
+  __half rounded;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded.bits) : "f"(value));
+  return rounded;
+}
+)"}};
+
+// Returns where the headers of the library at `path` are, empty where they are
+// not: beside it in toolkits and in NVIDIA's packages for Python, or where
+// Debian puts those of libraries.
+std::string HeadersBeside(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::canonical(path, error).parent_path();
+  if (error) return "";
+  for (const char* place : {"../include", "../../include",
+                            "../../cuda_runtime/include", "../../../include"}) {
+    const std::filesystem::path headers = (folder / place).lexically_normal();
+    if (std::filesystem::exists(headers / "cuda_bf16.h", error))
+      return headers.string();
+  }
+  return "";
+}
+
+bool NamesFolder(const std::string& option) {
+  return absl::StartsWith(option, "-I") ||
+         absl::StartsWith(option, "--include-path");
+}
 
 std::string Shortened(std::string text) {
   if (text.size() > kMaxNvrtcLogBytes) {
@@ -94,13 +148,12 @@ std::string UsefulLines(absl::string_view log) {
 
 std::string WithAdvice(std::string log) {
   if (absl::StrContains(log, "cannot open source file")) {
-    absl::StrAppend(&log, "\n", kNoHeaders,
-                    " (of a bfloat16 the bits: __float_as_uint(x) >> 16)");
-  } else if (absl::StrContains(log, "\"INFINITY\" is undefined") ||
-             absl::StrContains(log, "\"NAN\" is undefined")) {
-    absl::StrAppend(&log, "\n", kNoHeaders,
-                    " (__int_as_float(0x7f800000) is infinity, "
-                    "__int_as_float(0x7fc00000) NaN)");
+    absl::StrAppend(
+        &log,
+        "\nNVRTC finds the headers of its own toolkit where they are installed "
+        "(Debian and Ubuntu: cuda-cudart-dev; pip: nvidia-cuda-runtime), and "
+        "none of C++'s library: name another folder by compile_options: "
+        "\"-I/usr/local/cuda/include\", or write out what is needed");
   }
   return log;
 }
@@ -135,6 +188,11 @@ absl::StatusOr<Nvrtc> Nvrtc::LoadFrom(const std::vector<std::string>& names) {
   int count = 0;
   RETURN_IF_ERROR(nvrtc.Check(nvrtc.nvrtc_.nvrtcGetNumSupportedArchs(&count),
                               "asking NVRTC for its architectures"));
+  Dl_info loaded = {};
+  if (dladdr(reinterpret_cast<void*>(nvrtc.nvrtc_.nvrtcVersion), &loaded) !=
+      0) {
+    nvrtc.headers_ = HeadersBeside(loaded.dli_fname);
+  }
   nvrtc.capabilities_.resize(static_cast<size_t>(count));
   RETURN_IF_ERROR(nvrtc.Check(
       nvrtc.nvrtc_.nvrtcGetSupportedArchs(nvrtc.capabilities_.data()),
@@ -184,6 +242,13 @@ absl::StatusOr<std::string> Nvrtc::Compile(
     names.push_back(name.c_str());
     contents.push_back(content.c_str());
   }
+  if (headers_.empty() && absl::c_none_of(options, NamesFolder)) {
+    for (const auto& [name, content] : kOwnHeaders) {
+      if (source.files.contains(name)) continue;
+      names.push_back(name);
+      contents.push_back(content);
+    }
+  }
   nvrtcProgram program = nullptr;
   RETURN_IF_ERROR(
       Check(nvrtc_.nvrtcCreateProgram(
@@ -197,8 +262,16 @@ absl::StatusOr<std::string> Nvrtc::Compile(
 
 absl::StatusOr<std::string> Nvrtc::CompileProgram(
     nvrtcProgram program, const std::vector<std::string>& options) const {
+  std::vector<std::string> all(std::begin(kUsualMacros),
+                               std::end(kUsualMacros));
+  all.insert(all.end(), options.begin(), options.end());
+  // Behind the caller's own.
+  if (!headers_.empty()) {
+    all.push_back(absl::StrCat("-I", headers_));
+    all.push_back(absl::StrCat("-I", headers_, "/cccl"));
+  }
   std::vector<const char*> texts;
-  for (const std::string& option : options) texts.push_back(option.c_str());
+  for (const std::string& option : all) texts.push_back(option.c_str());
   const nvrtcResult code = nvrtc_.nvrtcCompileProgram(
       program, static_cast<int>(texts.size()), texts.data());
   if (code != NVRTC_SUCCESS) {

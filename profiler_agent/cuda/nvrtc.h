@@ -43,8 +43,20 @@ class Nvrtc {
   // Compute capabilities, times ten, that it compiles for.
   const std::vector<int>& capabilities() const { return capabilities_; }
 
+  // Where the headers of its toolkit are; empty where they are not installed.
+  const std::string& headers() const { return headers_; }
+  // The same as if they were not; for tests.
+  Nvrtc WithoutHeaders() const {
+    Nvrtc other = *this;
+    other.headers_.clear();
+    return other;
+  }
+
   // Returns the machine code. `#include "other"` finds the other files, never
-  // the disk. Errors: INVALID_ARGUMENT with the log's useful lines, also when
+  // the disk. `#include <name>` finds the toolkit's headers; where these are
+  // not installed, and no option names a folder, cuda_bf16.h and cuda_fp16.h
+  // of our own, which have the types and their conversions. INFINITY and NAN
+  // are there. Errors: INVALID_ARGUMENT with the log's useful lines, also when
   // the source is missing; RESOURCE_EXHAUSTED; INTERNAL.
   absl::StatusOr<std::string> Compile(
       const CudaSource& source, const std::vector<std::string>& options) const;
@@ -75,6 +87,7 @@ class Nvrtc {
 
   Functions nvrtc_;
   std::string version_;
+  std::string headers_;
   std::vector<int> capabilities_;
 };
 
@@ -84,8 +97,8 @@ class Nvrtc {
 // tests.
 std::string UsefulLines(absl::string_view log);
 
-// Returns such lines, and what to do where they say that a header, or what one
-// defines, is missing. Pure; exposed for tests.
+// Returns such lines, and what to do where they say that a header is missing.
+// Pure; exposed for tests.
 std::string WithAdvice(std::string log);
 
 }  // namespace wavetune

@@ -56,6 +56,22 @@ TEST_F(AuthorsKernelsTest, EveryTemplateGivesCorrectResultsUnderANewName) {
   }
 }
 
+// What Triton's compute: tests/triton/test_templates.py.
+TEST_F(AuthorsKernelsTest, EveryTemplateForGpusCompilesWithoutOne) {
+  for (const char* like : {"gemm", "row", "pointwise"}) {
+    SCOPED_TRACE(like);
+    const std::string name = std::string("gpu_") + like;
+    ASSERT_EQ(Cli({"kernels", "new", name, "--like", like, "--backend", "cuda",
+                   "--dir", Path("")})
+                  .exit_code,
+              0);
+    const CliResult compiled = Cli({"kernels", "compile", Path(name), "--arch",
+                                    "sm_90a", "--sample", "2"});
+    if (compiled.exit_code == kExitNoDevice) GTEST_SKIP() << compiled.err;
+    EXPECT_EQ(compiled.exit_code, 0) << compiled.out << compiled.err;
+  }
+}
+
 TEST_F(AuthorsKernelsTest, SaysHowLongProfilingCompilesHere) {
   const CliResult checked =
       Cli({"kernels", "check", WAVETUNE_SOURCE_DIR "/tests/kernels/gelu",

@@ -18,12 +18,12 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
-KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def load(kernel: str) -> ModuleType:
+def load(kernel: str, folder: str = "kernels") -> ModuleType:
     """Returns the Python source of a kernel of this repository as a module."""
-    path = KERNELS / kernel / f"{kernel}.py"
+    path = ROOT / folder / kernel / f"{kernel}.py"
     spec = importlib.util.spec_from_file_location(f"{kernel}_interpreted", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -136,9 +136,9 @@ class Buffer:
     def check_guards(self) -> None:
         """Fails where something was written beside the array."""
         assert (self._storage.memory[: self.GUARD] == 0xFF).all(), "written before the buffer"
-        assert (
-            self._storage.memory[self.GUARD + self._bytes :] == 0xFF
-        ).all(), "written behind the buffer"
+        assert (self._storage.memory[self.GUARD + self._bytes :] == 0xFF).all(), (
+            "written behind the buffer"
+        )
 
     # What the interpreter asks for.
 

@@ -453,6 +453,15 @@ TEST_F(TritonCompilerTest, AutotunedFunctionsAreTunedInItsPlace) {
   EXPECT_TRUE(compiler_->Compile(kSmall, "DDDDD").ok());
 }
 
+TEST_F(TritonCompilerTest, ASourceMayHaveTheNameOfAModuleOfPythonsOwn) {
+  LoadedKernel kernel = TritonGelu({{"copy.py", own_}});
+  kernel.spec.implementations[0].sources[0] = "copy.py";
+  ASSERT_TRUE(Load(std::move(kernel)).ok());
+  const absl::StatusOr<TritonKernel> compiled =
+      compiler_->Compile(kSmall, "DDDDD");
+  EXPECT_TRUE(compiled.ok()) << compiled.status();
+}
+
 TEST_F(TritonCompilerTest, HeuristicsAreRefused) {
   EXPECT_THAT(
       std::string(LoadReplacing("@triton.jit\ndef gelu(",

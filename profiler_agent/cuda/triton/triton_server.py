@@ -24,6 +24,7 @@ import contextlib
 import ctypes
 import importlib
 import importlib.abc
+import importlib.util
 import io
 import json
 import os
@@ -227,8 +228,14 @@ def module_name(source: str) -> str:
 def import_module(source: str):
     """Imports the first source, and leaves this process as it was, whatever that did."""
     environment = dict(os.environ)
+    name = module_name(source)
     try:
-        module = importlib.import_module(module_name(source))
+        if name in sys.stdlib_module_names:  # copy.py is not Python's own copy.
+            spec = importlib.util.spec_from_file_location(f"{name}_kernel", f"{SOURCES}/{source}")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(name)
     except (
         BaseException
     ) as error:  # SystemExit, too: the kernel's author is told, and the process goes on.
