@@ -99,7 +99,7 @@ def license_names(text):
 
 def with_licenses(bom, texts, site_packages):
     """Returns auditwheel's list of components, whole."""
-    (nanobind,) = [path.name.split("-")[1].removesuffix(".dist-info") for path in site_packages.glob("nanobind-*.dist-info")]
+    (nanobind,) = [path.stem.removeprefix("nanobind-") for path in site_packages.glob("nanobind-*.dist-info")]
     bom["components"].append({"type": "library", "name": "nanobind", "version": nanobind, "purl": f"pkg:pypi/nanobind@{nanobind}"})
     for package in HEADERS:
         query = ["dpkg-query", "-W", "-f", "${Version}", package]

@@ -4,7 +4,8 @@
 #
 #   tests/deploy/install_test.sh build/release-artefacts
 #
-# Needs root, mmdebstrap and mirrors (WAVETUNE_DEBIAN_MIRROR, WAVETUNE_UBUNTU_MIRROR). Roots stay in build/roots for the next time.
+# Needs root, mmdebstrap and mirrors (WAVETUNE_DEBIAN_MIRROR, WAVETUNE_UBUNTU_MIRROR), and Ubuntu's keyring (WAVETUNE_UBUNTU_KEYRING,
+# else where Ubuntu's package has it). Roots stay in build/roots for the next time.
 # Says which it skipped, and why.
 
 . "$(dirname "$0")/../../scripts/lib/common.sh"
@@ -27,14 +28,18 @@ trap 'rm -rf --one-file-system "${work}"' EXIT
 skipped=()
 toured=0
 
-# make_root SUITE MIRROR COMPONENTS: in ${root}. The log says why where there is none.
+# Why there is no root.
+reason() { grep -m 1 -E '^(W: GPG|Err|E:)' "${work}/mmdebstrap.log" || tail -n 1 "${work}/mmdebstrap.log"; }
+
+# make_root SUITE MIRROR COMPONENTS: in ${root}.
 make_root() {
-  local tar="${repo_root}/build/roots/$1.tar"
+  local tar="${repo_root}/build/roots/$1.tar" signed=""
   mkdir -p "${repo_root}/build/roots"
   rm -rf --one-file-system "${root}"
   if [ ! -s "${tar}" ]; then
-    mmdebstrap --mode=root --variant=apt --include=python3,python3-venv "$1" "${tar}.new" "deb $2 $1 $3" > "${work}/mmdebstrap.log" 2>&1 ||
-      return 1
+    [ "$2" != "${ubuntu}" ] || signed="${WAVETUNE_UBUNTU_KEYRING:+[signed-by=${WAVETUNE_UBUNTU_KEYRING}]}"
+    mmdebstrap --mode=root --variant=apt --format=tar --include=python3,python3-venv "$1" "${tar}.new" "deb ${signed} $2 $1 $3" \
+      > "${work}/mmdebstrap.log" 2>&1 || return 1
     mv "${tar}.new" "${tar}"
   fi
   mkdir "${root}"
@@ -70,7 +75,7 @@ while read -r name suite version mirror components; do
   if ! ls "${artefacts}"/wavetune-*-cp"${version/./}"-*.whl > /dev/null 2>&1; then
     skipped+=("${name}: no wheel for Python ${version}")
   elif ! make_root "${suite}" "${mirror}" "${components}"; then
-    skipped+=("${name}: $(grep -vE '^(I|W):' "${work}/mmdebstrap.log" | tail -n 1)")
+    skipped+=("${name}: $(reason)")
   else
     note "${name}, Python ${version}"
     tour || die "${name}: the tour failed"
@@ -88,7 +93,7 @@ if make_root bullseye "${debian}" main; then
   note "Debian-11, an older C library"
   in_root : sh /srv/tour.sh older-glibc || die "Debian-11: not refused in clear words"
 else
-  skipped+=("Debian-11: $(grep -vE '^(I|W):' "${work}/mmdebstrap.log" | tail -n 1)")
+  skipped+=("Debian-11: $(reason)")
 fi
 for text in "${skipped[@]}"; do echo "skipped: ${text}"; done
 [ "${toured}" -gt 0 ] || die "no root could be made: nothing was tried"

@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import importlib.metadata
 import json
 import shutil
 import subprocess
@@ -84,6 +85,7 @@ def test_the_list_of_components_says_licences_and_what_is_compiled_in(tmp_path):
     assert set(components) >= {"wavetune", "libprotobuf32", "nanobind", "nlohmann-json3-dev", "libcli11-dev"}
     assert components["wavetune"]["licenses"] == [{"license": {"name": "Apache-2.0"}}]
     assert {"license": {"name": "BSD-3-Clause~Google"}} in components["libprotobuf32"]["licenses"]
+    assert components["nanobind"]["version"] == importlib.metadata.version("nanobind")
     assert all(component["licenses"] for component in components.values())
 
 
