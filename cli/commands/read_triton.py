@@ -252,32 +252,24 @@ def parameter_lines(function):
     for index, name in enumerate(names):
         values.append(sorted({row[index] for row in rows}))
         lines.append(f'parameters: "{name} in {{{listed(values[-1])}}} default {rows[0][index]}"')
-    if rows and set(itertools.product(*values)) != set(rows):
-        lines.append(
-            "# The rows of @triton.autotune; take them out, and the space is all combinations."
-        )
-        lines += [
-            f'configurations: "{listed(f"{name} = {value}" for name, value in zip(names, row))}"'
-            for row in rows
-        ]
-    for one in function.parameters:
-        if (
-            not one.is_constexpr
-            or one.name in names
-            or (one.has_default and one.name not in function.heuristics)
-        ):
-            continue
-        why = (
-            "computed by @triton.heuristics at each launch, which nobody does here"
-            if one.name in function.heuristics
-            else "no configuration has a number for it"
-        )
-        lines.append(f"# {one.name}: {why}. Tune it, or make it a constant of specialisations.")
-        lines.append(f'parameters: "{one.name} in {{{MISSING}}} default {MISSING}"')
     if not rows:
         lines.append(
             'parameters: "num_warps in {4, 8} default 4, num_stages in {2, 3, 4} default 3"'
         )
+    unset = []
+    for one in function.parameters:
+        computed = one.name in function.heuristics
+        if not one.is_constexpr or one.name in names or (one.has_default and not computed):
+            continue
+        why = "@triton.heuristics computed it" if computed else "no configuration has a number"
+        lines.append(f"# {one.name}: {why}. Tune it, or make it a constant of specialisations.")
+        lines.append(f'parameters: "{one.name} in {{{MISSING}}} default {MISSING}"')
+        unset.append(f"{one.name} = {MISSING}")
+    if rows and set(itertools.product(*values)) != set(rows):
+        lines.append("# The rows of @triton.autotune; without them the space is all combinations.")
+        for row in rows:
+            texts = [*(f"{name} = {value}" for name, value in zip(names, row)), *unset]
+            lines.append(f'configurations: "{listed(texts)}"')
     return lines
 
 

@@ -197,7 +197,7 @@ def test_a_functions_signature_and_configurations_become_a_manifest(tmp_path: Pa
             'parameters: "BLOCK in {64, 128} default 64"',
             'parameters: "num_warps in {4, 8} default 4"',
             # Not all combinations: rows.
-            'configurations: "BLOCK = 128, num_warps = 8, num_stages = 2"',
+            'configurations: "BLOCK = 128, num_warps = 8, num_stages = 2, EVEN = TODO"',
             # What heuristics compute is for the author.
             'parameters: "EVEN in {TODO} default TODO"',
             'arguments: "in x_ptr[TODO] TODO"',
