@@ -172,7 +172,8 @@ absl::StatusOr<Nvrtc> Nvrtc::LoadFrom(const std::vector<std::string>& names) {
         "NVRTC, the CUDA compiler, is missing: install it (Debian and Ubuntu: "
         "cuda-nvrtc-",
         CUDA_VERSION / 1000, "-", CUDA_VERSION % 1000 / 10,
-        ") or put its folder into LD_LIBRARY_PATH (",
+        "; beside a wheel of WaveTune: pip install nvidia-cuda-nvrtc==",
+        CUDA_VERSION / 1000, ".*) or put its folder into LD_LIBRARY_PATH (",
         library.status().message(), ")"));
   }
   Nvrtc nvrtc;
