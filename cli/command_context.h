@@ -2,6 +2,7 @@
 #ifndef WAVETUNE_CLI_COMMAND_CONTEXT_H_
 #define WAVETUNE_CLI_COMMAND_CONTEXT_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -15,7 +16,9 @@ struct CommandContext {
   Output* out = nullptr;  // Results.
   Output* err = nullptr;  // Progress and remarks.
   bool terminal = false;  // `err` is a terminal.
-  bool json = false;      // Results as JSON.
+  bool json = false;      // Results and errors as JSON.
+  bool quiet = false;     // Nothing but results and errors.
+  size_t width = 100;     // Characters of a help text's line.
   std::string endpoint;   // As given; may be empty.
   ConnectFunction connect;
 

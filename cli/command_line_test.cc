@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "base/digest.h"
 #include "cli/command_line_fixture.h"
 #include "cli/interrupt.h"
@@ -63,6 +65,142 @@ TEST_F(CommandLineTest, AnUnknownWordIsNamedWithTheOneThatWasMeant) {
   }
 }
 
+TEST_F(CommandLineTest, WhatIsMissingIsSaidAsWhatIsUnknown) {
+  EXPECT_EQ(Run({"jobs", "show"}), kExitUsage);
+  EXPECT_EQ(err_.str(),
+            "wavetune: ID is required\n  wavetune help jobs show says more\n");
+  EXPECT_EQ(Run({}), kExitUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("\n  wavetune help says more"));
+}
+
+TEST_F(CommandLineTest, WithJsonAnErrorIsOneObject) {
+  const auto error = [this] { return Json::parse(err_.str())["error"]; };
+  EXPECT_EQ(Run({"jobs", "show", "7", "--json"}), kExitFailed);
+  EXPECT_EQ(out_.str(), "") << "which holds results";
+  EXPECT_THAT(err_.str(), ::testing::EndsWith("}\n"));
+  EXPECT_EQ(err_.str().find('\n'), err_.str().size() - 1) << "a line";
+  EXPECT_EQ(error()["code"], "NOT_FOUND");
+  EXPECT_THAT(error()["message"].get<std::string>(), HasSubstr("no job 7"));
+  EXPECT_EQ(error()["exit_code"], kExitFailed);
+  EXPECT_FALSE(error().contains("advice"));
+  // Also where the command line itself is wrong, wherever --json stands.
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"--json", "statu"},
+                                             {"statu", "--json"}}) {
+    EXPECT_EQ(Run(command), kExitUsage);
+    EXPECT_EQ(error()["code"], "INVALID_ARGUMENT");
+    EXPECT_EQ(error()["message"],
+              "unknown command \"statu\"; did you mean status?");
+    EXPECT_EQ(error()["advice"], "wavetune help says more");
+  }
+  daemon_->error = absl::UnavailableError("a\x1b[31m\nforged");
+  EXPECT_EQ(Run({"--json", "status"}), kExitUnreachable);
+  EXPECT_EQ(error()["message"], "a\x1b[31m\nforged");
+  EXPECT_EQ(error()["exit_code"], kExitUnreachable);
+}
+
+TEST_F(CommandLineTest, HelpIsInGroupsAndAsWideAsItIsTold) {
+  const auto help = [this](std::vector<std::string> command, size_t width) {
+    CommandContext context = Context();
+    context.width = width;
+    EXPECT_EQ(RunCommandLine(command, context), kExitOk);
+    return out_.str();
+  };
+  const std::string root = help({"--help"}, 100);
+  size_t last = 0;
+  for (const char* heading : {"\nNode:\n", "\nKernels:\n", "\nProfile:\n",
+                              "\nTables:\n", "\nDecide:\n", "\nFleet:\n"}) {
+    const size_t at = root.find(heading);
+    ASSERT_NE(at, std::string::npos) << heading;
+    EXPECT_GT(at, last) << heading;
+    last = at;
+  }
+  EXPECT_THAT(help({"tables", "--help"}, 100), HasSubstr("\nCommands:\n"));
+  for (const size_t width : {60, 80, 100}) {
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{
+             {"--help"}, {"bench", "--help"}, {"reprofile", "--help"}}) {
+      const std::string text = help(command, width);
+      // What follows is copied, not read.
+      const std::string read = text.substr(0, text.find("Example"));
+      for (const absl::string_view line : absl::StrSplit(read, '\n')) {
+        if (absl::StartsWith(line, "Exit codes")) break;
+        EXPECT_LE(line.size(), width) << line;
+      }
+    }
+  }
+  // Nothing is lost.
+  const auto words = [](const std::string& text) {
+    return std::vector<std::string>(
+        absl::StrSplit(text, absl::ByAnyChar(" \n"), absl::SkipEmpty()));
+  };
+  EXPECT_EQ(words(help({"bench", "--help"}, 60)),
+            words(help({"bench", "--help"}, 1000)));
+}
+
+// Returns the words that a shell offers.
+std::vector<std::string> Offered(const std::string& lines) {
+  std::vector<std::string> words;
+  for (const absl::string_view line :
+       absl::StrSplit(lines, '\n', absl::SkipEmpty()))
+    words.emplace_back(line.substr(0, line.find('\t')));
+  return words;
+}
+
+TEST_F(CommandLineTest, ShellsAreToldWhatMayFollow) {
+  using ::testing::Contains;
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  const auto offered = [this](std::vector<std::string> words) {
+    words.insert(words.begin(), "__complete");
+    EXPECT_EQ(Run(words), kExitOk);
+    EXPECT_EQ(err_.str(), "");
+    return Offered(out_.str());
+  };
+  for (const char* name : {"gemm_bf16", "gemm_f32", "rms_norm"})
+    daemon_->kernels.add_kernels()->mutable_spec()->set_name(name);
+  EXPECT_THAT(offered({}), Contains("status"));
+  EXPECT_THAT(offered({"sta"}), ElementsAre("status"));
+  EXPECT_THAT(out_.str(), HasSubstr("status\tShows the daemon"));
+  EXPECT_THAT(offered({"help", "sta"}), ElementsAre("status"));
+  EXPECT_THAT(offered({"jobs", ""}), ElementsAre("list", "show", "cancel"));
+  EXPECT_THAT(offered({"--json", "jobs", "c"}), ElementsAre("cancel"));
+  // What an option is given is no command.
+  EXPECT_THAT(offered({"--endpoint", "jobs", "stat"}), ElementsAre("status"));
+  EXPECT_THAT(offered({"status", "--f"}), ElementsAre("--fail-stale"));
+  EXPECT_THAT(offered({"jobs", "show", "7", "--w"}), ElementsAre("--wait"));
+  EXPECT_THAT(offered({"resolve", "gemm"}),
+              ElementsAre("gemm_bf16", "gemm_f32"));
+  EXPECT_THAT(offered({"resolve", "gemm_f32", ""}), IsEmpty());
+  EXPECT_THAT(offered({"reprofile", "--kernel", "r"}), ElementsAre("rms_norm"));
+  // As bash splits --kernel=r.
+  EXPECT_THAT(offered({"reprofile", "--kernel", "=", "r"}),
+              ElementsAre("rms_norm"));
+  EXPECT_THAT(offered({"reprofile", "--kernel", "="}),
+              ElementsAre("gemm_bf16", "gemm_f32", "rms_norm"));
+  // A file; and what makes no sense.
+  EXPECT_THAT(offered({"bench", "gemm_f32", "--shapes", ""}), IsEmpty());
+  EXPECT_THAT(offered({"nonsense", "--nonsense", "x"}), IsEmpty());
+  // Nobody tells the names of kernels.
+  daemon_->error = absl::UnavailableError("down");
+  EXPECT_THAT(offered({"resolve", ""}), IsEmpty());
+}
+
+TEST_F(CommandLineTest, CompletionIsPrintedForTheShellsThatAreKnown) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    EXPECT_EQ(Run({"completion", shell}), kExitOk);
+    EXPECT_THAT(out_.str(), HasSubstr("__complete"));
+  }
+  EXPECT_EQ(Run({"completion", "bash", "--json"}), kExitOk);
+  EXPECT_THAT(Output()["script"].get<std::string>(), HasSubstr("complete -o"));
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"completion"},
+                                             {"completion", "tcsh"}}) {
+    EXPECT_EQ(Run(wrong), kExitUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("wavetune help completion says more"));
+  }
+}
+
 TEST_F(CommandLineTest, WhatCtrlCEndsExitsAsShellsHaveIt) {
   daemon_->error = absl::CancelledError("detached");
   EXPECT_EXIT(
@@ -81,7 +219,7 @@ TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
   EXPECT_EQ(Run({"tables", "list", "--help"}), kExitOk);
   EXPECT_EQ(out_.str(), help);
   EXPECT_EQ(Run({"help"}), kExitOk);
-  EXPECT_THAT(out_.str(), HasSubstr("Subcommands"));
+  EXPECT_THAT(out_.str(), HasSubstr("COMMAND"));
   EXPECT_EQ(Run({"version"}), kExitOk);
   const std::string version = out_.str();
   EXPECT_EQ(Run({"--version"}), kExitOk);
@@ -96,7 +234,7 @@ TEST_F(CommandLineTest, AnUnreachableDaemonIsExitCodeThree) {
                                              {"kernels", "list"},
                                              {"jobs", "list"},
                                              {"tables", "list"},
-                                             {"reprofile"}}) {
+                                             {"reprofile", "--all"}}) {
     EXPECT_EQ(Run(command), kExitUnreachable) << command[0];
     EXPECT_THAT(err_.str(), HasSubstr("cannot reach wavetuned"));
     EXPECT_EQ(out_.str(), "");
@@ -216,7 +354,7 @@ TEST_F(CommandLineTest, NobodyWritesToTheScreenOfWhoeverLooks) {
            {"fleet", "publish", "x"},
            {"workload", "list"},
            {"workload", "show", kForged},
-           {"reprofile"},
+           {"reprofile", "--all"},
        }) {
     for (const bool json : {false, true}) {
       if (json) command.push_back("--json");

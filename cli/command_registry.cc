@@ -17,13 +17,20 @@ constexpr char kEndpointHelp[] =
 
 CommandRegistry::CommandRegistry(CLI::App* root, CommandContext* context)
     : root_(root), context_(context) {
-  root_->add_flag("--json", context_->json, "Print results as JSON");
+  AddOutputOptions(root_);
   root_->add_option("--endpoint", context_->endpoint, kEndpointHelp);
+}
+
+void CommandRegistry::AddOutputOptions(CLI::App* command) {
+  command->add_flag("--json", context_->json,
+                    "Print the result, or what is wrong, as JSON");
+  command->add_flag("-q,--quiet", context_->quiet,
+                    "Print results and errors alone: no progress, no remarks");
 }
 
 CLI::App* CommandRegistry::AddGroup(const std::string& name,
                                     const std::string& description) {
-  CLI::App* group = root_->add_subcommand(name, description);
+  CLI::App* group = root_->add_subcommand(name, description)->group(section_);
   group->require_subcommand(1);
   return group;
 }
@@ -33,7 +40,8 @@ CLI::App* CommandRegistry::Add(CLI::App* parent, const std::string& name,
                                const std::vector<std::string>& examples,
                                Action action, bool needs_daemon) {
   CLI::App* command = parent->add_subcommand(name, description);
-  command->add_flag("--json", context_->json, "Print the result as JSON");
+  command->group(parent == root_ ? section_ : "Commands");
+  AddOutputOptions(command);
   if (needs_daemon)
     command->add_option("--endpoint", context_->endpoint, kEndpointHelp);
   command->footer(

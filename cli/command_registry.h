@@ -32,11 +32,15 @@ class CommandRegistry {
 
   CLI::App* root() { return root_; }
 
+  // The heading, in the help of the root, of the commands that are added to it
+  // from now on.
+  void Section(const std::string& heading) { section_ = heading; }
+
   // Adds a command that holds others.
   CLI::App* AddGroup(const std::string& name, const std::string& description);
 
-  // Adds a command. `examples`: complete command lines. It gets --json, and
-  // --endpoint where it talks to a daemon.
+  // Adds a command. `examples`: complete command lines. It gets --json and
+  // --quiet, and --endpoint where it talks to a daemon.
   CLI::App* Add(CLI::App* parent, const std::string& name,
                 const std::string& description,
                 const std::vector<std::string>& examples, Action action,
@@ -48,8 +52,12 @@ class CommandRegistry {
   const std::vector<std::string>& examples() const { return examples_; }
 
  private:
+  // --json and --quiet, before the command or after it.
+  void AddOutputOptions(CLI::App* command);
+
   CLI::App* root_;
   CommandContext* context_;
+  std::string section_;
   Action chosen_;
   std::vector<std::string> examples_;
 };

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/socket_diagnosis.h"
 #include "base/status_macros.h"
+#include "cli/advice.h"
 #include "cli/daemon.h"
 #include "cli/interrupt.h"
 #include "client/src/endpoint.h"
@@ -127,39 +128,39 @@ class Socket {
     if (absl::IsDeadlineExceeded(status) ||
         (absl::IsUnavailable(status) &&
          (!connected || (was_there && IsOverTcp(endpoint_))))) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat(
-              WhyNotReached(status, was_there),
-              changes_ && connected ? kMayBeDone : absl::string_view()));
+      return WhyNotReached(status, was_there,
+                           changes_ && connected ? kMayBeDone : "");
     }
     return status;
   }
 
  private:
-  std::string WhyNotReached(const absl::Status& status, bool was_there) const {
+  // `more`: of what was asked for.
+  absl::Status WhyNotReached(const absl::Status& status, bool was_there,
+                             absl::string_view more) const {
     using Kind = SocketDiagnosis::Kind;
     const SocketDiagnosis why = DiagnoseSocket(endpoint_);
-    std::string what =
+    const absl::Status what(
+        status.code(),
         absl::StrCat("cannot reach wavetuned at ", endpoint_, ": ",
-                     why.text.empty() ? status.message() : why.text);
+                     why.text.empty() ? status.message() : why.text, more));
     const bool runs = why.kind == Kind::kNoPermission ||
                       why.kind == Kind::kRefused || why.kind == Kind::kSilent;
     if (runs) return what;
     // Its certificate was good a moment ago.
     if (was_there && IsOverTcp(endpoint_)) {
-      return absl::StrCat(what,
-                          ". It was there: was it stopped, or does something "
-                          "between end connections that are silent for less "
-                          "than half a minute?");
+      return WithAdvice(what,
+                        "it was there: was it stopped, or does something "
+                        "between end connections that are silent for less "
+                        "than half a minute?");
     }
-    if (const std::string advice = AdviceForTcp(endpoint_); !advice.empty()) {
-      return absl::StrCat(what, "; ", advice);
-    }
-    return absl::StrCat(what,
-                        ". Is wavetuned running? Start it with `wavetuned`, or "
-                        "say where it listens with --endpoint or "
-                        "WAVETUNE_ENDPOINT");
+    const std::string advice = AdviceForTcp(endpoint_);
+    return WithAdvice(
+        what,
+        advice.empty()
+            ? "start one with `wavetune up`, or say where it listens with "
+              "--endpoint or WAVETUNE_ENDPOINT"
+            : advice);
   }
 
   std::string endpoint_;
@@ -267,16 +268,16 @@ class GrpcDaemon : public Daemon {
 
 absl::StatusOr<std::shared_ptr<Daemon>> ConnectGrpcDaemon(
     const std::string& reader_endpoint, double timeout_s) {
+  if (!IsEndpoint(reader_endpoint)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("endpoint \"", reader_endpoint,
+                     "\" is not valid; legal is ", kLegalEndpoints));
+  }
   ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(reader_endpoint));
   Socket reader(reader_endpoint, "reader", credentials, timeout_s);
   Socket admin = Socket(SiblingEndpoint(reader_endpoint, "admin"), "admin",
                         credentials, timeout_s)
                      .ForChanges();
-  if (reader.channel() == nullptr || admin.channel() == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("endpoint \"", reader_endpoint,
-                     "\" is not valid; give unix:/path/to/reader.sock"));
-  }
   return std::make_shared<GrpcDaemon>(std::move(reader), std::move(admin));
 }
 

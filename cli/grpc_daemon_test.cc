@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "cli/advice.h"
 #include "cli/daemon.h"
 #include "cli/scratch_folder.h"
 #include "proto/wavetune/v1/status_service.grpc.pb.h"
@@ -129,8 +130,18 @@ TEST(GrpcDaemonTest, AConnectionThatEndsOnItsWayIsNoMatterOfCertificates) {
   between = nullptr;
   const absl::Status ended = followed.get();
   EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(ended.message(), HasSubstr("It was there"));
-  EXPECT_THAT(ended.message(), Not(HasSubstr("certificate")));
+  EXPECT_THAT(AdviceOf(ended), HasSubstr("it was there"));
+  EXPECT_THAT(AdviceOf(ended), Not(HasSubstr("certificate")));
+}
+
+TEST(GrpcDaemonTest, AnEndpointWithASchemeIsRefusedAtOnce) {
+  for (const char* endpoint :
+       {"tcp://node2:7000", "http://node2:7000", "node2", "a:1,b:2"}) {
+    const absl::Status refused =
+        ConnectGrpcDaemon(endpoint, /*timeout_s=*/60).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << endpoint;
+    EXPECT_THAT(refused.message(), HasSubstr("unix:/path or host:port"));
+  }
 }
 
 TEST(GrpcDaemonTest, ADaemonWithoutTheMethodIsOlder) {

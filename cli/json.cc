@@ -113,10 +113,11 @@ Json ToJson(const std::vector<std::string>& parameters,
   return json;
 }
 
-std::string JsonText(const Json& json) {
+std::string JsonText(const Json& json, int indentation) {
   // What is escaped stands in strings alone, and as JSON has it.
-  return ParagraphText(json.dump(2, ' ', false, Json::error_handler_t::replace),
-                       "") +
+  return ParagraphText(
+             json.dump(indentation, ' ', false, Json::error_handler_t::replace),
+             "") +
          "\n";
 }
 

@@ -81,6 +81,8 @@ void AddProblemOptions(CLI::App* command, ProblemOptions& options) {
                    "group_rows=5,0,7 (or with spaces or semicolons, as in "
                    "files); specialisation=NAME where the kernel has several")
       ->required();
+  command->add_option("--specialisation", options.specialisation,
+                      "As specialisation=NAME");
   command->add_option("--device", options.device,
                       "Device UUID, where several classes have tables");
   command->add_option("--fingerprint", options.fingerprint,
@@ -103,8 +105,10 @@ absl::Status CheckStale(const ProblemOptions& options, const Tuner& tuner) {
 
 absl::StatusOr<Question> AskTuner(const CommandContext& context,
                                   const ProblemOptions& options) {
-  ASSIGN_OR_RETURN(ProblemArguments arguments,
-                   SplitProblemArguments(options.problem));
+  std::vector<std::string> problem = options.problem;
+  if (!options.specialisation.empty())
+    problem.push_back(absl::StrCat("specialisation=", options.specialisation));
+  ASSIGN_OR_RETURN(ProblemArguments arguments, SplitProblemArguments(problem));
   ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
                    Client::Connect({.endpoint = context.endpoint,
                                     .watch = false,

@@ -18,6 +18,7 @@ namespace wavetune::cli {
 struct ProblemOptions {
   std::string kernel;
   std::vector<std::string> problem;
+  std::string specialisation;
   std::string device;
   std::string fingerprint;
   std::string digest;

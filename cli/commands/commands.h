@@ -25,16 +25,17 @@ void AddTablesImportCommands(CommandRegistry& registry, CLI::App* tables);
 void AddTablesVerifyCommand(CommandRegistry& registry, CLI::App* tables);
 // tables diff.
 void AddTablesDiffCommand(CommandRegistry& registry, CLI::App* tables);
-void AddStoreCommands(CommandRegistry& registry);     // store ...
-void AddFleetCommands(CommandRegistry& registry);     // fleet ...
-void AddDoctorCommand(CommandRegistry& registry);     // doctor
-void AddResolveCommand(CommandRegistry& registry);    // resolve
-void AddExplainCommand(CommandRegistry& registry);    // explain
-void AddBenchCommand(CommandRegistry& registry);      // bench
-void AddEvaluateCommand(CommandRegistry& registry);   // evaluate
-void AddReportCommand(CommandRegistry& registry);     // report
-void AddExportCommand(CommandRegistry& registry);     // export
-void AddWorkloadCommands(CommandRegistry& registry);  // workload ...
+void AddStoreCommands(CommandRegistry& registry);      // store ...
+void AddFleetCommands(CommandRegistry& registry);      // fleet ...
+void AddDoctorCommand(CommandRegistry& registry);      // doctor
+void AddResolveCommand(CommandRegistry& registry);     // resolve
+void AddExplainCommand(CommandRegistry& registry);     // explain
+void AddBenchCommand(CommandRegistry& registry);       // bench
+void AddEvaluateCommand(CommandRegistry& registry);    // evaluate
+void AddReportCommand(CommandRegistry& registry);      // report
+void AddExportCommand(CommandRegistry& registry);      // export
+void AddWorkloadCommands(CommandRegistry& registry);   // workload ...
+void AddCompletionCommand(CommandRegistry& registry);  // completion
 
 }  // namespace wavetune::cli
 

@@ -132,7 +132,7 @@ void LookAtDevice(const v1::DeviceStatus& device, Findings& findings) {
                         absl::StrCat(device.unrated(),
                                      "; the next one tries again, as soon as "
                                      "nobody uses it and it is cool"),
-                        "wavetune devices; wavetune reprofile"});
+                        "wavetune devices; wavetune reprofile --all"});
   } else if (IsThrottled(reasons)) {
     findings.push_back({name + " is throttled", ThrottleText(reasons),
                         "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"});
@@ -230,7 +230,7 @@ void LookAtKernels(const Observations& seen, Findings& findings) {
                        return JobAt(seen, kernel) != nullptr;
                      })
            ? "wavetune jobs list: jobs are at all of them already"
-           : "wavetune reprofile"});
+           : "wavetune reprofile --all"});
 }
 
 // A class job says which of its devices are busy, hot or away.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -79,7 +80,8 @@ TEST_F(DocumentedCommandsTest, EveryCommandExplainsItselfWithAnExample) {
       {"explain"},
       {"bench"},
       {"evaluate"},
-      {"export"}};
+      {"export"},
+      {"completion"}};
   for (std::vector<std::string> command : commands) {
     command.push_back("--help");
     EXPECT_EQ(Run(command), kExitOk);
@@ -178,6 +180,40 @@ TEST_F(DocumentedCommandsTest, TheFilesThatDocumentsNameExist) {
           std::filesystem::exists(absl::StrCat(WAVETUNE_SOURCE_DIR, "/", code)))
           << document << ": " << code;
       ++found;
+    }
+  }
+  EXPECT_GT(found, 10);
+}
+
+// Those of daemon and agent are their options.
+TEST_F(DocumentedCommandsTest, TheVariablesThatClientsReadAreListed) {
+  namespace fs = std::filesystem;
+  const auto read = [](const fs::path& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string page = read(WAVETUNE_SOURCE_DIR "/docs/variables.md");
+  int found = 0;
+  for (const char* folder : {"/cli", "/client", "/model"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(
+             std::string(WAVETUNE_SOURCE_DIR) + folder)) {
+      const std::string path = entry.path().string();
+      if (absl::StrContains(path.substr(sizeof WAVETUNE_SOURCE_DIR), "test") ||
+          (entry.path().extension() != ".cc" &&
+           entry.path().extension() != ".py"))
+        continue;
+      const std::string text = read(path);
+      for (size_t at = text.find("\"WAVETUNE_"); at != std::string::npos;
+           at = text.find("\"WAVETUNE_", at + 1)) {
+        const std::string name =
+            text.substr(at + 1, text.find('"', at + 1) - at - 1);
+        if (name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") !=
+                std::string::npos ||
+            name == "WAVETUNE_CLIENT_OPTIONS_INIT")  // A macro of C.
+          continue;
+        EXPECT_THAT(page, HasSubstr(absl::StrCat("`", name, "`"))) << path;
+        ++found;
+      }
     }
   }
   EXPECT_GT(found, 10);

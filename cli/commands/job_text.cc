@@ -122,7 +122,7 @@ absl::Status CheckStale(const v1::ListTablesResponse& tables) {
   return StaleStatus(absl::StrCat(
       stale.size(), " of ", tables.tables_size() + tables.left_out_size(),
       " tables are stale, or cannot be read: ", absl::StrJoin(stale, "; "),
-      ". Profile them: wavetune reprofile"));
+      ". Profile them: wavetune reprofile --kernel NAME"));
 }
 
 namespace {

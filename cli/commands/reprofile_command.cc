@@ -14,6 +14,7 @@
 #include "base/digest.h"
 #include "base/option_checks.h"
 #include "base/status_macros.h"
+#include "cli/advice.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
 #include "cli/commands/watch_job.h"
@@ -32,6 +33,7 @@ constexpr std::chrono::milliseconds kFleetLook{200};
 struct ReprofileOptions {
   v1::ReprofileRequest request;  // As options say; the kernel may be several.
   std::string workload;
+  bool all = false;
   bool wait = false;
   bool fleet = false;
   std::vector<int> stages;
@@ -191,15 +193,29 @@ absl::Status ShowAsked(CommandContext& context, Daemon& daemon,
   if (wait) {
     outcome = AwaitAsked(context, daemon, response, asked_at_us,
                          result["ended"] = Json::array());
-  } else if (!context.json) {
+  } else if (!context.json && !context.quiet) {
     *context.out << "follow with: wavetune fleet status\n";
   }
   if (context.json) PrintJson(*context.out, result);
   return outcome;
 }
 
+// A profile of every kernel takes the devices for hours: it is asked for.
+absl::Status CheckKernelsAreNamed(const ReprofileOptions& options) {
+  if (!options.request.kernel().empty() || !options.workload.empty() ||
+      options.all || options.request.dry_run())
+    return absl::OkStatus();
+  return WithAdvice(
+      absl::InvalidArgumentError(
+          "say what to profile: --kernel NAME, --workload NAME, or --all for "
+          "every valid kernel"),
+      "wavetune reprofile --dry-run says what --all would do, and what it "
+      "would cost");
+}
+
 absl::Status RunReprofile(CommandContext& context,
                           const ReprofileOptions& options) {
+  RETURN_IF_ERROR(CheckKernelsAreNamed(options));
   ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon, context.Connect());
   const int64_t asked_at_us = SystemClock().NowUs();
   ASSIGN_OR_RETURN(const v1::ReprofileResponse response,
@@ -228,7 +244,7 @@ absl::Status RunReprofile(CommandContext& context,
       if (!context.json) PrintOutcome(*context.out, job);
       outcome.Update(Outcome(job));
     }
-  } else if (!context.json && !jobs.empty()) {
+  } else if (!context.json && !context.quiet && !jobs.empty()) {
     *context.out << "follow with: wavetune jobs show " << jobs[0].id()
                  << " --wait\n";
   }
@@ -253,6 +269,7 @@ void AddReprofileCommand(CommandRegistry& registry) {
                     "--budget 60 --reason 'new driver'"),
        "wavetune reprofile --kernel gemm_f32 --refit-only --portfolio 8",
        "wavetune reprofile --workload llama --wait",
+       "wavetune reprofile --all --dry-run",
        "wavetune reprofile --kernel gemm_f32 --fleet --stages 10,50,100",
        "wavetune reprofile --kernel gemm_f32 --drift --dry-run"},
       [options](CommandContext& context) {
@@ -272,10 +289,15 @@ void AddReprofileCommand(CommandRegistry& registry) {
     return command->add_option_function<Number>(
         name, [request, set](Number value) { (request->*set)(value); }, help);
   };
-  command->add_option("--kernel", *request->mutable_kernel(),
-                      "Kernel; default: all valid kernels");
-  command->add_option("--workload", options->workload,
-                      "Only kernels that serve layers of this workload");
+  CLI::Option* const kernel =
+      command->add_option("--kernel", *request->mutable_kernel(), "Kernel");
+  CLI::Option* const workload =
+      command->add_option("--workload", options->workload,
+                          "Kernels that serve layers of this workload; with "
+                          "--kernel, if that one does");
+  command->add_flag("--all", options->all, "Every valid kernel")
+      ->excludes(kernel)
+      ->excludes(workload);
   CLI::Option* const device =
       command->add_option("--device", *request->mutable_device_uuid(),
                           "Device UUID: the job uses this one alone. Default: "

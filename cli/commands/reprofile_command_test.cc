@@ -1,6 +1,7 @@
 // wavetune reprofile on a fake daemon.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/commands/daemon_command_fixture.h"
 #include "gmock/gmock.h"
@@ -20,38 +21,73 @@ TEST_F(ReprofileCommandTest, WaitingSaysOnceWhatFor) {
   waiting.set_message("waiting: GPU-1 is used by 2 other processes");
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {waiting, waiting, Job(5, v1::SUCCEEDED)};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitOk);
   const std::string text = err_.str();
   const size_t first = text.find("job 5: waiting: GPU-1 is used by 2 other");
   ASSERT_NE(first, std::string::npos) << text;
   EXPECT_EQ(text.find("GPU-1 is used", first + 40), std::string::npos) << text;
 }
 
+TEST_F(ReprofileCommandTest, EveryKernelIsProfiledOnlyWhereSomebodySaysSo) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{
+           {"reprofile"},
+           {"reprofile", "--wait"},
+           {"reprofile", "--drift"},
+           {"reprofile", "--all", "--kernel", "gemm_f32"},
+           {"reprofile", "--all", "--workload", "llama"}}) {
+    EXPECT_EQ(Run(command), kExitUsage) << command.back();
+    EXPECT_EQ(endpoint_, "") << "nobody was asked";
+  }
+  EXPECT_EQ(Run({"reprofile"}), kExitUsage);
+  EXPECT_THAT(err_.str(),
+              HasSubstr("--kernel NAME, --workload NAME, or --all for every "
+                        "valid kernel\n  wavetune reprofile --dry-run says"));
+  daemon_->jobs = {Job(5, v1::QUEUED), Job(6, v1::QUEUED)};
+  EXPECT_EQ(Run({"reprofile", "--all"}), kExitOk);
+  EXPECT_EQ(daemon_->reprofile_request.kernel(), "");
+  EXPECT_THAT(out_.str(), HasSubstr("job 5 "));
+  EXPECT_THAT(out_.str(), HasSubstr("job 6 "));
+}
+
+TEST_F(ReprofileCommandTest, QuietlyNoProgressIsShownAndNoHintGiven) {
+  v1::JobInfo waiting = Job(5, v1::RUNNING);
+  waiting.set_message("waiting: GPU-1 is used by 2 other processes");
+  daemon_->jobs = {Job(5, v1::QUEUED)};
+  daemon_->watched = {waiting, Job(5, v1::SUCCEEDED)};
+  EXPECT_EQ(Run({"reprofile", "--kernel", "gemm_f32", "--wait", "-q"}),
+            kExitOk);
+  EXPECT_EQ(err_.str(), "");
+  EXPECT_THAT(out_.str(), HasSubstr("on GPU-1: succeeded"));
+  EXPECT_EQ(Run({"--quiet", "reprofile", "--kernel", "gemm_f32"}), kExitOk);
+  EXPECT_THAT(out_.str(), Not(HasSubstr("follow with")));
+}
+
 TEST_F(ReprofileCommandTest, EvenIfBusyIsPassedOn) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
-  EXPECT_EQ(Run({"reprofile", "--even-if-busy"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--even-if-busy"}), kExitOk);
   EXPECT_TRUE(daemon_->reprofile_request.even_if_busy());
-  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all"}), kExitOk);
   EXPECT_FALSE(daemon_->reprofile_request.even_if_busy());
 }
 
 TEST_F(ReprofileCommandTest, PromoteAlthoughWrongIsPassedOn) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
-  EXPECT_EQ(Run({"reprofile", "--promote-although-wrong"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--promote-although-wrong"}), kExitOk);
   EXPECT_TRUE(daemon_->reprofile_request.promote_although_wrong());
-  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all"}), kExitOk);
   EXPECT_FALSE(daemon_->reprofile_request.promote_although_wrong());
 }
 
 TEST_F(ReprofileCommandTest, DriftAndItsOptionsArePassedOn) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
-  EXPECT_EQ(Run({"reprofile", "--drift", "--promote-although-slower"}),
+  EXPECT_EQ(Run({"reprofile", "--all", "--drift", "--promote-although-slower"}),
             kExitOk);
   EXPECT_TRUE(daemon_->reprofile_request.drift());
   EXPECT_TRUE(daemon_->reprofile_request.promote_although_slower());
   EXPECT_FALSE(daemon_->reprofile_request.dry_run());
-  EXPECT_NE(Run({"reprofile", "--drift", "--refit-only"}), kExitOk);
-  EXPECT_NE(Run({"reprofile", "--drift", "--fresh"}), kExitOk);
+  EXPECT_NE(Run({"reprofile", "--all", "--drift", "--refit-only"}), kExitOk);
+  EXPECT_NE(Run({"reprofile", "--all", "--drift", "--fresh"}), kExitOk);
 }
 
 TEST_F(ReprofileCommandTest, ADryRunSaysWhatWouldBeDone) {
@@ -97,7 +133,7 @@ TEST_F(ReprofileCommandTest, WaitingShowsWhatTheDriftProbeFound) {
   regime.set_worst_ratio(1.4);
   regime.set_drifted(true);
   daemon_->watched = {ended};
-  EXPECT_EQ(Run({"reprofile", "--drift", "--wait"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--drift", "--wait"}), kExitOk);
   EXPECT_THAT(
       out_.str(),
       HasSubstr(
@@ -112,7 +148,7 @@ TEST_F(ReprofileCommandTest, ReprofileWaitShowsWhatTheFitHasToSay) {
   v1::JobInfo ended = Job(5, v1::SUCCEEDED);
   ended.add_notes("the kernel's latency does not follow waves");
   daemon_->watched = {ended};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("note: the kernel's latency does not"));
 }
 
@@ -131,27 +167,27 @@ TEST_F(ReprofileCommandTest, ReprofilePassesItsOptionsOn) {
 TEST_F(ReprofileCommandTest, ReprofileSaysWhichJobsWereThereBefore) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->jobs[0].set_created_at_us(1);
-  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("queued (already there"));
   daemon_->jobs[0].set_created_at_us(INT64_MAX);
-  EXPECT_EQ(Run({"reprofile"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all"}), kExitOk);
   EXPECT_THAT(out_.str(), Not(HasSubstr("already there")));
 }
 
 TEST_F(ReprofileCommandTest, ReprofileWaitFollowsTheJobToItsEnd) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {Job(5, v1::RUNNING), Job(5, v1::SUCCEEDED)};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitOk);
   EXPECT_THAT(err_.str(), HasSubstr("job 5 gemm_f32 sampling"));
   EXPECT_THAT(out_.str(), HasSubstr("succeeded"));
-  EXPECT_EQ(Run({"reprofile", "--wait", "--json"}), kExitOk);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait", "--json"}), kExitOk);
   EXPECT_EQ(Output()["jobs"][0]["state"], "SUCCEEDED");
 }
 
 TEST_F(ReprofileCommandTest, ReprofileWaitFailsWithTheJob) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {Job(5, v1::FAILED)};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("because"));
 }
 
@@ -163,21 +199,21 @@ TEST_F(ReprofileCommandTest, AProfileWhoseTableWasRefusedIsAFailureForScripts) {
       "not promoted, the default configuration serves on: 0.981 times as fast "
       "as it; see `wavetune tables rejected gemm_f32`");
   daemon_->watched = {refused};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitFailed);
   EXPECT_THAT(err_.str(),
               AllOf(HasSubstr("job 5 ended without a table of gemm_f32: "
                               "not promoted, the default"),
                     HasSubstr("wavetune tables rejected gemm_f32")));
-  EXPECT_EQ(Run({"reprofile", "--wait", "--json"}), kExitFailed);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait", "--json"}), kExitFailed);
   daemon_->watched = {Job(5, v1::SUCCEEDED)};  // Promoted, or found to hold.
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitOk) << err_.str();
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitOk) << err_.str();
 }
 
 TEST_F(ReprofileCommandTest, AnInterruptDetachesAndSaysHowToCancel) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {Job(5, v1::RUNNING)};
   daemon_->watch_end = absl::CancelledError("");
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitFailed);
   EXPECT_THAT(err_.str(), HasSubstr("goes on"));
   EXPECT_THAT(err_.str(), HasSubstr("wavetune jobs cancel 5"));
   EXPECT_TRUE(daemon_->cancelled.empty());
@@ -186,7 +222,7 @@ TEST_F(ReprofileCommandTest, AnInterruptDetachesAndSaysHowToCancel) {
 TEST_F(ReprofileCommandTest, AStreamThatEndsEarlyIsNotSuccess) {
   daemon_->jobs = {Job(5, v1::QUEUED)};
   daemon_->watched = {Job(5, v1::RUNNING)};
-  EXPECT_EQ(Run({"reprofile", "--wait"}), kExitFailed);
+  EXPECT_EQ(Run({"reprofile", "--all", "--wait"}), kExitFailed);
 }
 
 TEST_F(ReprofileCommandTest, AsksTheFleet) {

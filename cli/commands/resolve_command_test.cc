@@ -59,6 +59,24 @@ TEST_F(ResolveCommandTest, AnIllegalProblemGetsTheDefaultAndExitCodeTwo) {
   EXPECT_EQ(Output()["reason"], "WRONG_DIMENSION_COUNT");
 }
 
+TEST_F(ResolveCommandTest, ASpecialisationIsAnOptionOrAPartOfTheProblem) {
+  for (const char* command : {"resolve", "explain"}) {
+    for (const std::vector<std::string>& form :
+         std::vector<std::vector<std::string>>{
+             {"specialisation=causal"}, {"--specialisation", "causal"}}) {
+      std::vector<std::string> words = {command, "gemm", "m=64", "n=64",
+                                        "k=64"};
+      words.insert(words.end(), form.begin(), form.end());
+      EXPECT_EQ(Ask(words), kExitFailed);
+      EXPECT_THAT(err_.str(), HasSubstr("has no specialisation \"causal\""));
+    }
+    EXPECT_EQ(Ask({command, "gemm", "m=64", "n=64", "k=64", "specialisation=a",
+                   "--specialisation", "a"}),
+              kExitUsage);
+    EXPECT_THAT(err_.str(), HasSubstr("\"specialisation\" is given twice"));
+  }
+}
+
 TEST_F(ResolveCommandTest, AnUnreachableDaemonIsExitCodeThreeUnlessCached) {
   ASSERT_EQ(Ask({"resolve", "gemm", "m=64", "n=64", "k=64"}), kExitOk);
   node_.Stop();
@@ -84,7 +102,8 @@ TEST_F(ResolveCommandTest, SaysWhatMakesATableStaleAndFailsWhereAsked) {
               kExitStale)
         << command;
     EXPECT_EQ(Output()["stale_reason"], why) << "the answer comes all the same";
-    EXPECT_THAT(err_.str(), HasSubstr(why));
+    EXPECT_THAT(Json::parse(err_.str())["error"]["message"].get<std::string>(),
+                HasSubstr(why));
   }
 }
 

@@ -164,6 +164,9 @@ class Client::Impl {
 
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  TunerOptions options);
+  absl::StatusOr<std::vector<std::string>> GetKernels() const {
+    return finder_.FindKernels();
+  }
   absl::StatusOr<KernelSpec> GetSpec(const std::string& kernel) const {
     return finder_.FindSpec(kernel);
   }
@@ -615,6 +618,10 @@ absl::StatusOr<Tuner> Client::GetTuner(const std::string& kernel,
   return impl_->GetTuner(kernel, options);
 }
 
+absl::StatusOr<std::vector<std::string>> Client::GetKernels() const {
+  return impl_->GetKernels();
+}
+
 absl::StatusOr<std::vector<KernelArgument>> Client::GetArguments(
     const std::string& kernel) const {
   ASSIGN_OR_RETURN(const KernelSpec spec, impl_->GetSpec(kernel));
@@ -663,6 +670,10 @@ absl::Status Client::ActivateTableSet(absl::string_view digest) {
 }
 
 ClientMode Client::mode() const { return impl_->settings().mode; }
+
+const std::vector<std::string>& Client::endpoints() const {
+  return impl_->settings().endpoints;
+}
 
 bool Client::watching() const { return impl_->watching(); }
 

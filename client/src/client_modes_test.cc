@@ -75,6 +75,27 @@ TEST_F(ClientModesTest, EveryDecisionSaysWhereItsTableCameFrom) {
   EXPECT_EQ(origin(), TableOrigin::kDefaults);
 }
 
+TEST_F(ClientModesTest, KernelsAreTheDaemonsElseThoseOfLocalTables) {
+  using ::testing::ElementsAre;
+  node_.AddKernel(AddKernelStatus());
+  v1::KernelStatus invalid = AddKernelStatus();
+  invalid.mutable_spec()->set_name("broken");
+  invalid.set_problem("no parameters");
+  node_.AddKernel(invalid);
+  const std::unique_ptr<Client> client = Connect(ClientMode::kAuto);
+  EXPECT_THAT(client->endpoints(), ElementsAre(node_.endpoint()));
+  EXPECT_THAT(client->GetKernels().value(), ElementsAre("add"));
+  node_.Stop();
+  EXPECT_TRUE(absl::IsUnavailable(client->GetKernels().status()));
+  EXPECT_TRUE(Connect(ClientMode::kOffline)->GetKernels()->empty());
+  Cache(table_);
+  EXPECT_THAT(client->GetKernels().value(), ElementsAre("add"));
+  ClientOptions options = Options(ClientMode::kOffline);
+  options.cache_dir = "";
+  options.table_file = Write(table_);
+  EXPECT_THAT(Connect(options)->GetKernels().value(), ElementsAre("add"));
+}
+
 TEST_F(ClientModesTest, TheDaemonSaysWithWhichArgumentsAKernelIsMeasured) {
   v1::KernelStatus kernel = AddKernelStatus();
   v1::Argument& x = *kernel.mutable_spec()->add_arguments();

@@ -16,9 +16,6 @@
 namespace wavetune {
 namespace {
 
-// Of sockaddr_un.
-constexpr size_t kMaxSocketPath = 107;
-
 // A setting and where it comes from.
 struct Given {
   std::string value;
@@ -66,15 +63,6 @@ absl::StatusOr<bool> UsageFeedbackOf(const ClientOptions& options,
                  "off (or 0, false, no) or on (or 1, true, yes)");
 }
 
-bool IsTarget(absl::string_view target) {
-  if (absl::ConsumePrefix(&target, "unix:")) {
-    absl::ConsumePrefix(&target, "//");
-    return !target.empty() && target.size() <= kMaxSocketPath;
-  }
-  const size_t colon = target.rfind(':');
-  return colon != target.npos && colon > 0 && colon + 1 < target.size();
-}
-
 absl::StatusOr<std::vector<std::string>> EndpointsOf(
     const ClientOptions& options, const Environment& environment) {
   const Given given =
@@ -83,10 +71,10 @@ absl::StatusOr<std::vector<std::string>> EndpointsOf(
   std::vector<std::string> endpoints;
   for (absl::string_view entry : absl::StrSplit(given.value, ',')) {
     endpoints.push_back(entry.empty() ? "" : ReaderEndpoint(entry));
-    if (!IsTarget(endpoints.back())) {
-      return Illegal(given, given.value,
-                     "the path of a socket (at most 107 characters), "
-                     "unix:/path or host:port, several with commas between");
+    if (!IsEndpoint(endpoints.back())) {
+      return Illegal(
+          given, given.value,
+          absl::StrCat(kLegalEndpoints, ", several with commas between"));
     }
   }
   return endpoints;

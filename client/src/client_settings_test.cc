@@ -102,12 +102,21 @@ TEST(ClientSettingsTest, AnIllegalModeNamesTheLegalOnes) {
 TEST(ClientSettingsTest, AnIllegalEndpointIsNamed) {
   for (const std::string& endpoint :
        {std::string("localhost"), std::string("unix:"), std::string("/a,"),
-        std::string(":80"), "/" + std::string(108, 'x')}) {
+        std::string(":80"), std::string("tcp://node2:7000"),
+        std::string("http://node2:7000"), std::string("dns:///node2:7000"),
+        std::string("::1:7000"), std::string("[::1]"),
+        "/" + std::string(108, 'x')}) {
     ExpectIllegal({}, {{"WAVETUNE_ENDPOINT", endpoint}}, "WAVETUNE_ENDPOINT",
                   "host:port");
     ExpectIllegal({.endpoint = endpoint}, {}, "the option endpoint",
                   "host:port");
   }
+}
+
+TEST(ClientSettingsTest, AnAddressOfIpv6StandsInBrackets) {
+  const auto settings = Resolve({.endpoint = "[::1]:7000"}, {});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(settings->endpoints, ElementsAre("[::1]:7000"));
 }
 
 TEST(ClientSettingsTest, AnIllegalPinIsNamed) {

@@ -45,6 +45,12 @@ TEST_F(ClientTest, DecidesWithATableOfTheDaemon) {
   EXPECT_EQ(decision.latency_us, 3);  // 2 + 0.25 * 4 tiles
   EXPECT_EQ(tuner->ParameterIndex("BLOCK"), 0);
   EXPECT_EQ(tuner->ParameterIndex("block"), -1);
+  EXPECT_EQ(tuner->Value(decision, "BLOCK").value(), 256);
+  const absl::Status unknown = tuner->Value(decision, "BLOK").status();
+  EXPECT_TRUE(absl::IsNotFound(unknown)) << unknown;
+  EXPECT_THAT(
+      std::string(unknown.message()),
+      HasSubstr("\"add\" has no parameter \"BLOK\"; did you mean BLOCK?"));
   EXPECT_EQ(tuner->configurations(),
             std::vector<Configuration>{Configuration({256})});
 }

@@ -435,6 +435,31 @@ absl::StatusOr<KernelDefaults> TableFinder::FetchDefaults(
                     })));
 }
 
+absl::StatusOr<std::vector<std::string>> TableFinder::FindKernels() const {
+  std::set<std::string> names;
+  absl::Status why;
+  if (!daemons_.empty()) {
+    const absl::StatusOr<v1::ListKernelsResponse> response =
+        daemons_[0]->ListKernels();
+    if (response.ok()) {
+      for (const v1::KernelStatus& kernel : response->kernels()) {
+        if (kernel.problem().empty()) names.insert(kernel.spec().name());
+      }
+      return std::vector<std::string>(names.begin(), names.end());
+    }
+    if (!IsUnreachable(response.status())) return response.status();
+    why = response.status();
+  }
+  for (const v1::TableInfo& cached : cache_->List("")) {
+    names.insert(cached.kernel());
+  }
+  for (const FetchedTable& table : files_->tables()) {
+    names.insert(table.info.kernel());
+  }
+  if (names.empty()) RETURN_IF_ERROR(why);
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 absl::StatusOr<KernelSpec> TableFinder::FindSpec(
     const std::string& kernel) const {
   std::error_code error;

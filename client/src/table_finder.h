@@ -78,6 +78,9 @@ class TableFinder {
   absl::StatusOr<KernelDefaults> FetchDefaults(
       const std::string& kernel, const TunerOptions& options) const;
 
+  // Returns what Client::GetKernels does. Errors: as there.
+  absl::StatusOr<std::vector<std::string>> FindKernels() const;
+
   // Returns what Client::GetSpec does. Errors: as there.
   absl::StatusOr<KernelSpec> FindSpec(const std::string& kernel) const;
 

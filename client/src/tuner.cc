@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
+#include "base/suggestion.h"
 #include "client/src/table_slot.h"
 #include "model/table/table.h"
 
@@ -41,6 +43,15 @@ int Tuner::ParameterIndex(absl::string_view name) const {
     if (absl::string_view(parameters()[i]) == name) return static_cast<int>(i);
   }
   return -1;
+}
+
+absl::StatusOr<int64_t> Tuner::Value(const Decision& decision,
+                                     absl::string_view parameter) const {
+  const int index = ParameterIndex(parameter);
+  if (index >= 0) return decision.configuration[index];
+  return absl::NotFoundError(
+      absl::StrCat("kernel \"", kernel(), "\" has no parameter \"", parameter,
+                   "\"", Suggestion(parameter, parameters())));
 }
 
 Configuration Tuner::default_configuration() const {

@@ -1,21 +1,12 @@
 # shellcheck shell=bash
-# Completes commands and options of wavetune, by what the program says of itself.
-
-# _wavetune_commands HELP: those that a help lists.
-_wavetune_commands() { sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p' <<< "$1"; }
+# Completes commands, options and names of kernels: the program says what may follow, a word and its meaning a line.
 
 _wavetune() {
-  local help word options program="${COMP_WORDS[0]}"
-  local -a command=()
-  help="$("${program}" --help 2> /dev/null)"
-  # Words between are options, and what they are given.
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    grep -qxF -e "${word}" <<< "$(_wavetune_commands "${help}")" || continue
-    command+=("${word}")
-    help="$("${program}" "${command[@]}" --help 2> /dev/null)"
-  done
-  options="$(sed -n 's/^  \(-[a-z],\)\{0,1\} *\(--[a-z][a-z-]*\).*/\2/p' <<< "${help}")"
-  mapfile -t COMPREPLY < <(compgen -W "$(_wavetune_commands "${help}") ${options}" -- "${COMP_WORDS[COMP_CWORD]}")
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("${line%%$'\t'*}")
+  done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
 }
 
 # Else names of files.

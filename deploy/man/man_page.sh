@@ -6,6 +6,8 @@ set -eu
 program="$1"
 section="$2"
 name="$(basename "${program}")"
+# Of a page on a narrow terminal, indented; and nobody says names of kernels, which are no commands.
+export COLUMNS=72 WAVETUNE_ENDPOINT=unix:/dev/null
 
 # Text as it stands, in roff.
 verbatim() { sed -e 's/\\/\\e/g' -e "s/^\\([.']\\)/\\\\\\&\\1/" -e 's/-/\\-/g'; }
@@ -16,13 +18,15 @@ help_of() {
   printf '.SS "%s"\n.nf\n' "${name}${*:+ $*}"
   printf '%s\n' "${text}" | verbatim
   printf '.fi\n'
-  for inner in $(printf '%s\n' "${text}" | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p'); do
+  # What the command line completes with; the other programs have no commands.
+  [ "${name}" = wavetune ] || return 0
+  for inner in $("${program}" __complete "$@" "" < /dev/null 2> /dev/null | cut -f 1); do
     (help_of "$@" "${inner}")
   done
 }
 
 version="$("${program}" --version | sed 's/.* //')"
-summary="$("${program}" --help | sed -n '1s/^[^:]*: //p')"
+summary="$(COLUMNS=100 "${program}" --help | sed -n '1s/^[^:]*: //p')"
 printf '.TH %s %s "" "%s %s" "WaveTune"\n' "$(printf '%s' "${name}" | tr '[:lower:]' '[:upper:]')" "${section}" "${name}" "${version}"
 printf '.SH NAME\n%s \\- %s\n' "${name}" "$(printf '%s' "${summary}" | verbatim)"
 printf '.SH SYNOPSIS\n.B %s\n[\\fIOPTIONS\\fR] [\\fICOMMAND\\fR]\n.SH COMMANDS\n' "${name}"

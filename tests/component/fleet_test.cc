@@ -162,7 +162,10 @@ TEST(FleetTest, AProfileThatTheFleetIsAskedForGoesToItsNodesInStages) {
   }));
   const CliResult all = nodes[0]->Cli({"fleet", "nodes", "--json"});
   EXPECT_EQ(all.Json().value("nodes", 0), 2) << all.out << all.err;
-  EXPECT_NE(nodes[1]->Cli({"reprofile", "--fleet", "--stages", "50"}).exit_code,
+  EXPECT_NE(nodes[1]
+                ->Cli({"reprofile", "--kernel", "repeats", "--fleet",
+                       "--stages", "50"})
+                .exit_code,
             0);
 }
 

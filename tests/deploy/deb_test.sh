@@ -158,8 +158,9 @@ for package in wavetune wavetune-agent wavetune-kernels; do
     'dpkg-query -W -f \"\\\${binary:Synopsis}\" ${package} | grep -q \"^tuning decisions\" &&
      dpkg -L ${package} | grep -q changelog.Debian.gz'"
 done
-check "programs have manual pages, and bash completes commands" sh -c "chroot '${root}' dpkg -L wavetune wavetune-agent > '${work}/files' &&
-  for file in man/man1/wavetune.1.gz man/man8/wavetuned.8.gz man/man8/wavetune-agent.8.gz bash-completion/completions/wavetune; do
+check "programs have manual pages, and shells complete commands" sh -c "chroot '${root}' dpkg -L wavetune wavetune-agent > '${work}/files' &&
+  for file in man/man1/wavetune.1.gz man/man8/wavetuned.8.gz man/man8/wavetune-agent.8.gz bash-completion/completions/wavetune \
+    zsh/vendor-completions/_wavetune fish/vendor_completions.d/wavetune.fish; do
     grep -qx \"/usr/share/\${file}\" '${work}/files' || exit 1
   done"
 check "the configuration can be used" in_root wavetuned --config /etc/wavetune/wavetune.conf --check-config

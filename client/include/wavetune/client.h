@@ -77,6 +77,12 @@ class Client {
   absl::StatusOr<Tuner> GetTuner(const std::string& kernel,
                                  const TunerOptions& options = {});
 
+  // Returns the names of the kernels that GetTuner knows, sorted: the valid
+  // ones of the node's daemon. Where no daemon can be asked, it returns those
+  // of the local cache and the table files. Errors: UNAVAILABLE where the
+  // daemon cannot be reached and nothing local has a table. Cost: an RPC.
+  absl::StatusOr<std::vector<std::string>> GetKernels() const;
+
   // Returns the arguments that a kernel is launched with where it is measured,
   // in order. They are in the manifest that the node's daemon has, or else in
   // the folder of a table file, KERNEL/tables/. `kernel` may also be the
@@ -149,6 +155,8 @@ class Client {
       const WorkloadOptions& options = {});
 
   ClientMode mode() const;
+  // Returns the daemons that it may ask, as gRPC targets, the node's first.
+  const std::vector<std::string>& endpoints() const;
   // Returns whether the watch is connected and knows all tables that serve.
   bool watching() const;
   // Returns the last 64 events of the tables, oldest first.

@@ -2,7 +2,7 @@
 //
 //   wavetune::Tuner gemm = client->GetTuner("gemm_f32").value();
 //   wavetune::Decision d = gemm.Resolve({m, n, k});
-//   int64_t block_m = d.configuration[gemm.ParameterIndex("BLOCK_M")];
+//   int64_t block_m = gemm.Value(d, "BLOCK_M").value();
 //
 // A new table never takes over in the middle of something: it is staged, and
 // takes over as the tuner's policy says (wavetune/activation.h).
@@ -19,6 +19,7 @@
 #ifndef WAVETUNE_TUNER_H_
 #define WAVETUNE_TUNER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "wavetune/activation.h"
@@ -101,8 +103,15 @@ class Tuner {
   const std::vector<std::string>& parameters() const;
   const std::vector<Dimension>& dimensions() const;
 
-  // Returns a parameter's index in a Configuration, or -1.
+  // Returns a parameter's index in a Configuration, or -1, which is no index:
+  // look at it once, at the start. On a launch path, the fastest way to values.
   int ParameterIndex(absl::string_view name) const;
+
+  // Returns a decision's value of a parameter. Errors: NOT_FOUND for a name
+  // that the kernel does not have, with the nearest. Cost: a comparison with
+  // each name.
+  absl::StatusOr<int64_t> Value(const Decision& decision,
+                                absl::string_view parameter) const;
 
   // The default configuration, declared by the kernel's author.
   Configuration default_configuration() const;

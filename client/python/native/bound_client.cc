@@ -1,13 +1,17 @@
 #include "client/python/native/bound_client.h"
 
+#include <memory>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/python/native/interpreter_exit.h"
 #include "client/python/native/kernel_records.h"
 #include "client/python/native/routing.h"
 #include "client/python/native/status_exception.h"
+#include "client/src/client_settings.h"
 #include "client/src/table_slot.h"
 #include "model/kernel/kernel_spec.h"
 #include "nanobind/stl/optional.h"
@@ -71,21 +75,38 @@ BoundTuner* MakeTuner(const BoundClient& self, const std::string& kernel,
   return tuner.release();
 }
 
+nb::tuple GetKernels(const BoundClient& self) {
+  return ToTuple(
+      Ask([client = self.client()] { return client->GetKernels(); }));
+}
+
+// "<wavetune.Client of unix:/run/wavetune/reader.sock, mode auto, connected>".
+std::string RepresentClient(const BoundClient& self) {
+  if (self.closed()) return "<wavetune.Client, closed>";
+  const std::shared_ptr<Client> client = self.client();
+  return absl::StrCat("<wavetune.Client of ",
+                      absl::StrJoin(client->endpoints(), ","), ", mode ",
+                      ToString(client->mode()),
+                      client->mode() != ClientMode::kAuto ? ""
+                      : client->watching()                ? ", connected"
+                                                          : ", not connected",
+                      ">");
+}
+
 nb::object GetKernel(const BoundClient& self, const std::string& kernel) {
-  const auto spec = Ask([&] { return self.client().GetSpec(kernel); });
-  return KernelRecord(*spec,
-                      Ask([&] { return self.client().GetArguments(kernel); }));
+  const std::shared_ptr<Client> client = self.client();
+  const auto spec = Ask([&] { return client->GetSpec(kernel); });
+  return KernelRecord(*spec, Ask([&] { return client->GetArguments(kernel); }));
 }
 
 nb::object FindTable(const BoundClient& self, const std::string& kernel,
                      const Text& device, const Text& fingerprint,
                      const Text& digest, const Text& manifest) {
-  const auto found = Ask([&] {
-    return self.client().FindTable(kernel,
-                                   {.device = device.value_or(""),
-                                    .fingerprint = fingerprint.value_or(""),
-                                    .digest = digest.value_or(""),
-                                    .manifest = manifest.value_or("")});
+  const auto found = Ask([&, client = self.client()] {
+    return client->FindTable(kernel, {.device = device.value_or(""),
+                                      .fingerprint = fingerprint.value_or(""),
+                                      .digest = digest.value_or(""),
+                                      .manifest = manifest.value_or("")});
   });
   const Table& table = found->table->table();
   std::vector<std::string> specialisations;
@@ -99,7 +120,7 @@ nb::object FindTable(const BoundClient& self, const std::string& kernel,
 }
 
 nb::dict GetTableSet(const BoundClient& self) {
-  const TableSet set = ValueOf(self.client().GetTableSet());
+  const TableSet set = ValueOf(self.client()->GetTableSet());
   nb::dict result;
   for (const auto& [kernel, digest] : set.tables())
     result[kernel.c_str()] = digest;
@@ -109,7 +130,7 @@ nb::dict GetTableSet(const BoundClient& self) {
 nb::list Events(const BoundClient& self) {
   const nb::object record = Record("Event");
   nb::list result;
-  for (const ClientEvent& event : self.client().events()) {
+  for (const ClientEvent& event : self.client()->events()) {
     result.append(record(event.kind, event.time_us, event.kernel, event.digest,
                          std::string(event.reason.message()), event.number));
   }
@@ -117,7 +138,7 @@ nb::list Events(const BoundClient& self) {
 }
 
 Text LastProblem(const BoundClient& self) {
-  const absl::Status problem = self.client().last_problem();
+  const absl::Status problem = self.client()->last_problem();
   if (problem.ok()) return std::nullopt;
   return std::string(problem.message());
 }
@@ -128,12 +149,12 @@ nb::object AddWorkload(const BoundClient& self, const std::string& name,
                        const nb::object& routing) {
   const std::string text = ConfigText(config);
   const ExpertPopularity popularity = PopularityOf(routing);
-  const DeclaredWorkload declared = Ask([&] {
-    return self.client().AddWorkload(name, text,
-                                     {.tensor_parallel = tensor_parallel,
-                                      .expert_parallel = expert_parallel,
-                                      .max_tokens = max_tokens,
-                                      .routing = popularity});
+  const DeclaredWorkload declared = Ask([&, client = self.client()] {
+    return client->AddWorkload(name, text,
+                               {.tensor_parallel = tensor_parallel,
+                                .expert_parallel = expert_parallel,
+                                .max_tokens = max_tokens,
+                                .routing = popularity});
   });
   nb::dict problems;
   for (const auto& [kernel, count] : declared.problems)
@@ -151,7 +172,7 @@ void AddTableSets(nb::class_<BoundClient>& type) {
       .def(
           "table_set_digest",
           [](const BoundClient& self) {
-            return ValueOf(self.client().TableSetDigest());
+            return ValueOf(self.client()->TableSetDigest());
           },
           kGuard,
           "Returns the digest of table_set(): the one value that ranks "
@@ -159,7 +180,8 @@ void AddTableSets(nb::class_<BoundClient>& type) {
       .def(
           "publish_table_set",
           [](const BoundClient& self) {
-            return Ask([&] { return self.client().PublishTableSet(); });
+            return Ask(
+                [client = self.client()] { return client->PublishTableSet(); });
           },
           kGuard,
           "Makes the set that decides now known by its digest, and returns "
@@ -167,20 +189,24 @@ void AddTableSets(nb::class_<BoundClient>& type) {
       .def(
           "stage_table_set",
           [](const BoundClient& self, const std::string& digest) {
-            Ask([&] { return self.client().StageTableSet(digest); });
+            Ask([&, client = self.client()] {
+              return client->StageTableSet(digest);
+            });
           },
           "digest"_a, kGuard,
           "Fetches a set by its digest and stages its tables; all or nothing.")
       .def(
           "activate_table_set",
           [](const BoundClient& self, const std::string& digest) {
-            Ask([&] { return self.client().ActivateTableSet(digest); });
+            Ask([&, client = self.client()] {
+              return client->ActivateTableSet(digest);
+            });
           },
           "digest"_a, kGuard,
           "Lets the staged tables of a set take over; all or nothing.")
       .def(
           "step_boundary",
-          [](const BoundClient& self) { return self.client().StepBoundary(); },
+          [](const BoundClient& self) { return self.client()->StepBoundary(); },
           kGuard,
           "Calls step_boundary() of every tuner in use; returns how many "
           "tables took over.");
@@ -188,26 +214,38 @@ void AddTableSets(nb::class_<BoundClient>& type) {
 
 }  // namespace
 
-BoundClient::~BoundClient() {
+std::shared_ptr<Client> BoundClient::client() const {
+  if (client_ == nullptr) {
+    ThrowStatus(absl::FailedPreconditionError(
+        "the client is closed: connect() makes another one. Its tuners decide "
+        "on, with the tables that they have"));
+  }
+  return client_;
+}
+
+void BoundClient::Close() {
   // Half a second at most. Python may end meanwhile in another thread: who has
   // the GIL then keeps it.
   const Inside inside;
+  std::shared_ptr<Client> client = std::move(client_);
   if (OthersExit()) {
-    client_ = nullptr;
+    client = nullptr;
   } else {
     const GilReleased released;
-    client_ = nullptr;
+    client = nullptr;
   }
 }
 
 BoundTuner* BoundClient::GetTuner(const std::string& kernel,
                                   const TunerOptions& options) const {
-  return new BoundTuner(Ask([&] { return client_->GetTuner(kernel, options); }),
-                        this);
+  return new BoundTuner(
+      Ask([&, client = client()] { return client->GetTuner(kernel, options); }),
+      this);
 }
 
 nb::tuple BoundClient::GetArguments(const std::string& kernel) const {
-  return ToTuple(Ask([&] { return client_->GetArguments(kernel); }));
+  return ToTuple(
+      Ask([&, client = client()] { return client->GetArguments(kernel); }));
 }
 
 void AddClientType(nb::module_& module) {
@@ -227,6 +265,10 @@ void AddClientType(nb::module_& module) {
           "Returns the tuner of a kernel: its table from the daemon, else from "
           "the local cache,\nelse from the table file, else the kernel's "
           "defaults.")
+      .def("kernels", GetKernels, kGuard,
+           "Returns the names of the kernels that tuner() knows: those of the "
+           "node's daemon, or where there\nis none, those of the local cache "
+           "and the table files.")
       .def("kernel", GetKernel, "kernel"_a, kGuard,
            "Returns what the kernel's manifest says (Kernel), as the node's "
            "daemon has it, or the\nfolder that a table file lies in. kernel: "
@@ -244,11 +286,11 @@ void AddClientType(nb::module_& module) {
            "json.dumps makes that of. routing: as popularity of "
            "ExpectedRouting.")
       .def_prop_ro(
-          "mode", [](const BoundClient& self) { return self.client().mode(); },
+          "mode", [](const BoundClient& self) { return self.client()->mode(); },
           kGuard, "Where decisions come from.")
       .def_prop_ro(
           "watching",
-          [](const BoundClient& self) { return self.client().watching(); },
+          [](const BoundClient& self) { return self.client()->watching(); },
           kGuard,
           "Whether the client is connected and has heard of everything that "
           "serves.")
@@ -257,7 +299,22 @@ void AddClientType(nb::module_& module) {
       .def_prop_ro("last_problem", LastProblem, kGuard,
                    "The last reason for which a table was refused or the watch "
                    "was cut off, or None.")
-      .def("__repr__", [](const BoundClient&) { return "<wavetune.Client>"; });
+      .def("close", &BoundClient::Close, kGuard,
+           "Ends the connection and reports the use that was not reported yet. "
+           "Tuners decide on, with the\ntables that they have; other calls of "
+           "the client raise FailedPreconditionError.")
+      .def(
+          "__enter__",
+          [](nb::object self) {
+            nb::cast<const BoundClient&>(self)
+                .client();  // Not if it is closed.
+            return self;
+          },
+          kGuard)
+      .def(
+          "__exit__", [](BoundClient& self, const nb::args&) { self.Close(); },
+          kGuard)
+      .def("__repr__", RepresentClient, kGuard);
   AddTableSets(type);
   module.def("connect", Connect, "endpoint"_a = nb::none(), nb::kw_only(),
              "mode"_a = nb::none(), "cache_dir"_a = nb::none(),

@@ -16,13 +16,19 @@ namespace wavetune::python {
 
 class BoundClient {
  public:
-  explicit BoundClient(std::unique_ptr<Client> client)
+  explicit BoundClient(std::shared_ptr<Client> client)
       : client_(std::move(client)) {}
-  ~BoundClient();
+  ~BoundClient() { Close(); }
   BoundClient(const BoundClient&) = delete;
   BoundClient& operator=(const BoundClient&) = delete;
 
-  Client& client() const { return *client_; }
+  // Returns the client, which lives on for a call that is under way when
+  // another thread closes it. Throws a Python FailedPreconditionError where it
+  // is closed. The caller holds the GIL.
+  std::shared_ptr<Client> client() const;
+  bool closed() const { return client_ == nullptr; }
+  // As the destructor; does nothing where it is closed.
+  void Close();
 
   // Returns a new tuner (owned by the caller), as Client::GetTuner. Throws
   // nb::python_error.
@@ -33,7 +39,7 @@ class BoundClient {
   nanobind::tuple GetArguments(const std::string& kernel) const;
 
  private:
-  std::unique_ptr<Client> client_;
+  std::shared_ptr<Client> client_;  // Guarded by the GIL.
 };
 
 // Adds the class `Client` and the function `connect` to the module.

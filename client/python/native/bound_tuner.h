@@ -29,7 +29,7 @@ class BoundTuner {
 
   const Tuner& tuner() const { return tuner_; }
   Tuner& tuner() { return tuner_; }
-  const BoundClient& client() const { return *client_; }
+  const BoundClient& client() const { return *client_; }  // May be closed.
   const ConfigurationCache& configurations() const { return configurations_; }
 
   // As Tuner::SetPrepared, of mappings. Throws nb::python_error.

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/python/native/decision_object.h"
+#include "client/python/native/kernel_records.h"
 #include "nanobind/stl/string.h"
 
 namespace wavetune::python {
@@ -29,9 +30,7 @@ nb::object ConfigurationCache::MappingOf(
   for (size_t i = 0; i < parameters_.size(); ++i) {
     values[parameters_[i]] = nb::int_(configuration[static_cast<int>(i)]);
   }
-  PyObject* const proxy = PyDictProxy_New(values.ptr());
-  if (proxy == nullptr) throw nb::python_error();
-  return nb::steal(proxy);
+  return Record("Configuration")(values);
 }
 
 nb::tuple ConfigurationCache::MappingsOf(

@@ -1,5 +1,6 @@
-// ConfigurationCache: one read-only Python mapping per configuration that a
-// tuner has answered, shared by all decisions that chose it.
+// ConfigurationCache: one wavetune.Configuration, a dict that cannot be
+// changed, per configuration that a tuner has answered, shared by all decisions
+// that chose it.
 //
 // Why: a mapping of five entries takes longer to make than the decision, and a
 // program can compare shared ones by identity.

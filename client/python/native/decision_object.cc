@@ -10,6 +10,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/strings/str_format.h"
+#include "client/python/native/kernel_records.h"
 
 namespace wavetune::python {
 namespace {
@@ -99,28 +100,19 @@ PyObject* GetDigestPrefix(PyObject* self, void*) {
 
 PyObject* RepresentDecision(PyObject* self) {
   const DecisionObject& decision = *Cast(self);
-  PyObject* const values =
-      PyDict_New();  // Shorter than how a read-only mapping shows itself.
-  if (values == nullptr) return nullptr;
-  PyObject* result = nullptr;
-  if (PyDict_Update(values, decision.configuration) == 0) {
-    const auto word = [](absl::string_view text) { return std::string(text); };
-    if (decision.source == DecisionSource::kDefault) {
-      result =
-          PyUnicode_FromFormat("Decision(%R, source=%s, reason=%s)", values,
-                               word(ToString(decision.source)).c_str(),
-                               word(ToString(decision.reason)).c_str());
-    } else {
-      const std::string numbers =
-          absl::StrFormat("latency_us=%.6g, relative_bound=%.3g",
-                          decision.latency_us, decision.relative_bound);
-      result = PyUnicode_FromFormat("Decision(%R, %s, source=%s)", values,
-                                    numbers.c_str(),
-                                    word(ToString(decision.source)).c_str());
-    }
+  const auto word = [](absl::string_view text) { return std::string(text); };
+  if (decision.source == DecisionSource::kDefault) {
+    return PyUnicode_FromFormat("Decision(%R, source=%s, reason=%s)",
+                                decision.configuration,
+                                word(ToString(decision.source)).c_str(),
+                                word(ToString(decision.reason)).c_str());
   }
-  Py_DECREF(values);
-  return result;
+  const std::string numbers =
+      absl::StrFormat("latency_us=%.6g, relative_bound=%.3g",
+                      decision.latency_us, decision.relative_bound);
+  return PyUnicode_FromFormat("Decision(%R, %s, source=%s)",
+                              decision.configuration, numbers.c_str(),
+                              word(ToString(decision.source)).c_str());
 }
 
 PyObject* Compare(PyObject* self, PyObject* other, int operation) {
@@ -143,22 +135,33 @@ PyObject* Compare(PyObject* self, PyObject* other, int operation) {
   return PyBool_FromLong(equal == (operation == Py_EQ) ? 1 : 0);
 }
 
-// What pickle and copy make it again with: its attributes, and a dict of the
-// configuration's values.
+// Of what Compare looks at.
+Py_hash_t Hash(PyObject* self) {
+  const DecisionObject& decision = *Cast(self);
+  PyObject* const fields = Py_BuildValue(
+      "(OddKiiii)", decision.configuration, decision.latency_us,
+      decision.relative_bound, decision.digest_prefix,
+      static_cast<int>(decision.source), static_cast<int>(decision.reason),
+      static_cast<int>(decision.candidate), static_cast<int>(decision.origin));
+  if (fields == nullptr) return -1;
+  const Py_hash_t hash = PyObject_Hash(fields);
+  Py_DECREF(fields);
+  return hash;
+}
+
+// What pickle and copy make it again with: its attributes.
 PyObject* Reduce(PyObject* self, PyObject*) {
   const DecisionObject& decision = *Cast(self);
   try {
-    nb::dict configuration;
-    if (PyDict_Update(configuration.ptr(), decision.configuration) != 0)
-      return nullptr;
     const nb::object restored =
         nb::module_::import_("wavetune.records").attr("restored_decision");
     return nb::make_tuple(
                restored,
-               nb::make_tuple(configuration, decision.latency_us,
-                              decision.relative_bound, decision.digest_prefix,
-                              decision.source, decision.reason,
-                              decision.candidate, decision.origin))
+               nb::make_tuple(nb::borrow(decision.configuration),
+                              decision.latency_us, decision.relative_bound,
+                              decision.digest_prefix, decision.source,
+                              decision.reason, decision.candidate,
+                              decision.origin))
         .release()
         .ptr();
   } catch (nb::python_error& error) {
@@ -173,9 +176,7 @@ nb::object Restore(const nb::dict& configuration, double latency_us,
                    double relative_bound, uint64_t digest_prefix,
                    DecisionSource source, DefaultReason reason,
                    uint8_t candidate, TableOrigin origin) {
-  const nb::dict own = nb::steal<nb::dict>(PyDict_Copy(configuration.ptr()));
-  const nb::object mapping = nb::steal(PyDictProxy_New(own.ptr()));
-  if (!mapping.is_valid()) throw nb::python_error();
+  const nb::object own = Record("Configuration")(configuration);
   const Decision decision = {.latency_us = latency_us,
                              .relative_bound = relative_bound,
                              .digest_prefix = digest_prefix,
@@ -183,7 +184,7 @@ nb::object Restore(const nb::dict& configuration, double latency_us,
                              .reason = reason,
                              .candidate = candidate,
                              .origin = origin};
-  const nb::object result = nb::steal(NewDecision(decision, mapping.ptr()));
+  const nb::object result = nb::steal(NewDecision(decision, own.ptr()));
   if (!result.is_valid()) throw nb::python_error();
   return result;
 }
@@ -195,8 +196,8 @@ PyMethodDef methods_of_decision[] = {
 PyMemberDef members[] = {
     {"configuration", T_OBJECT_EX, offsetof(DecisionObject, configuration),
      READONLY,
-     "The values of all tuning parameters by name: a read-only mapping, the "
-     "same object for every decision of a tuner that chose it."},
+     "The values of all tuning parameters by name (Configuration): the same "
+     "object for every decision of a tuner that chose it."},
     {"latency_us", T_DOUBLE, offsetof(DecisionObject, latency_us), READONLY,
      "Predicted device time of one launch in microseconds; 0.0 with "
      "Source.DEFAULT."},
@@ -230,7 +231,7 @@ PyType_Slot decision_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(Deallocate)},
     {Py_tp_repr, reinterpret_cast<void*>(RepresentDecision)},
     {Py_tp_richcompare, reinterpret_cast<void*>(Compare)},
-    {Py_tp_hash, reinterpret_cast<void*>(PyObject_HashNotImplemented)},
+    {Py_tp_hash, reinterpret_cast<void*>(Hash)},
     {Py_tp_methods, methods_of_decision},
     {Py_tp_members, members},
     {Py_tp_getset, getters},

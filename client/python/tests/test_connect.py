@@ -73,11 +73,82 @@ def test_a_client_that_is_off_answers_the_default():
         ({"mode": "fast"}, 'mode "fast" is none: use auto, offline, off'),
         ({"table_file": "/nowhere"}, "/nowhere"),
         ({"pin": "gemm"}, "gemm"),
+        ({"endpoint": "tcp://node2:7000"}, r'the option endpoint is "tcp://node2:7000"; legal is .*host:port'),
+        ({"endpoint": "http://node2:7000"}, "without a scheme"),
+        ({"endpoint": "node2"}, "host:port"),
     ],
 )
 def test_options_that_make_no_sense_are_value_errors(options, message):
     with pytest.raises(wavetune.InvalidArgumentError, match=message):
-        wavetune.connect("unix:/nobody", cache_dir=None, **options)
+        wavetune.connect(**{"endpoint": "unix:/nobody", "cache_dir": None, **options})
+
+
+def test_a_client_says_what_it_is_connected_to(tmp_path):
+    client = wavetune.connect(f"{tmp_path}/nobody.sock", cache_dir=None, timeout_s=1)
+    assert repr(client) == f"<wavetune.Client of unix:{tmp_path}/nobody.sock, mode auto, not connected>"
+    offline = wavetune.connect("unix:/a.sock,node2:7000", mode="offline", cache_dir=None)
+    assert repr(offline) == "<wavetune.Client of unix:/a.sock,node2:7000, mode offline>"
+
+
+def test_a_client_lists_the_kernels_that_it_knows(client, tmp_path):
+    assert client.kernels() == (tables.KERNEL,)
+    assert wavetune.connect(mode="offline", cache_dir=None).kernels() == ()
+    nobody = wavetune.connect(f"{tmp_path}/nobody.sock", cache_dir=None, timeout_s=1)
+    with pytest.raises(wavetune.UnavailableError):
+        nobody.kernels()
+
+
+def test_a_closed_client_says_so_and_its_tuners_decide_on(tmp_path):
+    tables.add_to_cache(tmp_path, "gemm")
+    with wavetune.connect(f"{tmp_path}/nobody.sock", cache_dir=tmp_path, timeout_s=1) as client:
+        tuner = client.tuner(tables.KERNEL)
+        before = tuner.resolve(m=11, n=24, k=8)
+    assert repr(client) == "<wavetune.Client, closed>"
+    client.close()
+    assert tuner.resolve(m=11, n=24, k=8) == before
+    assert tuner.digest == tables.digest("gemm")
+    for use in (
+        lambda: client.tuner(tables.KERNEL),
+        lambda: client.kernel(tables.KERNEL),
+        client.kernels,
+        client.table_set,
+        client.step_boundary,
+        lambda: client.mode,
+        lambda: client.events,
+        lambda: tuner.arguments,
+        lambda: client.__enter__(),
+    ):
+        with pytest.raises(wavetune.FailedPreconditionError, match=r"the client is closed: connect\(\) makes another"):
+            use()
+
+
+def test_what_raises_inside_of_with_comes_through_and_the_client_is_closed():
+    with pytest.raises(KeyError, match="mine"):
+        with wavetune.connect(mode="offline", cache_dir=None) as client:
+            raise KeyError("mine")
+    assert "closed" in repr(client)
+
+
+def test_closing_while_another_thread_asks_harms_nobody(tmp_path):
+    path = tmp_path / "silent.sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.fspath(path))
+        listener.listen()
+        client = wavetune.connect(os.fspath(path), cache_dir=None, timeout_s=0.5, watch=False)
+        raised = []
+
+        def ask():
+            try:
+                client.kernels()
+            except wavetune.Error as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(0.1)
+        client.close()
+        thread.join()
+    assert len(raised) == 1
 
 
 def test_a_pinned_set_decides_and_its_digest_is_what_ranks_compare():

@@ -1,11 +1,13 @@
 """Decisions, and what tuners tell of themselves."""
 
+import concurrent.futures
 import copy
+import functools
 import gc
 import json
+import multiprocessing
 import pickle
 import sys
-from collections.abc import Mapping
 
 import numpy
 import pytest
@@ -68,14 +70,48 @@ def test_a_candidate_after_the_default_has_its_own_configuration(golden):
     assert decision.configuration != tuner.default_configuration
 
 
-def test_a_configuration_is_a_read_only_mapping_that_decisions_share(gemm):
+def test_a_configuration_is_a_read_only_dict_that_decisions_share(gemm):
     configuration = gemm.resolve(m=11, n=24, k=8).configuration
-    assert isinstance(configuration, Mapping)
+    assert isinstance(configuration, wavetune.Configuration)
     assert tuple(configuration) == gemm.parameters
-    assert dict(**configuration) == dict(configuration)
-    with pytest.raises(TypeError):
-        configuration["STAGES"] = 1
+    assert dict(**configuration) == dict(configuration) == configuration
+    assert repr(configuration) == repr(dict(configuration))
     assert gemm.resolve(m=11, n=24, k=8).configuration is configuration
+    for own in (gemm.default_configuration, *gemm.configurations, gemm.explain(m=11, n=24, k=8)[0].configuration):
+        assert type(own) is wavetune.Configuration
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda own: own.update(STAGES=1),
+        lambda own: own.setdefault("WARPS", 1),
+        lambda own: own.pop("STAGES"),
+        lambda own: own.popitem(),
+        lambda own: own.clear(),
+        lambda own: own.__setitem__("STAGES", 1),
+        lambda own: own.__delitem__("STAGES"),
+        lambda own: own.__ior__({"STAGES": 1}),
+    ],
+)
+def test_a_configuration_cannot_be_changed_but_its_copy_can(gemm, change):
+    configuration = gemm.resolve(m=11, n=24, k=8).configuration
+    before = dict(configuration)
+    with pytest.raises(TypeError, match=r"cannot be changed: dict\(configuration\) is a copy"):
+        change(configuration)
+    assert configuration == before
+    change(dict(configuration))
+    assert {**configuration, "STAGES": 9} == configuration | {"STAGES": 9} != configuration
+
+
+def test_a_configuration_is_json_a_key_and_sent_to_another_process(gemm):
+    configuration = gemm.resolve(m=11, n=24, k=8).configuration
+    assert json.loads(json.dumps(configuration)) == configuration
+    for again in (copy.copy, copy.deepcopy, lambda own: pickle.loads(pickle.dumps(own))):
+        other = again(configuration)
+        assert other == configuration and type(other) is wavetune.Configuration
+        assert {configuration: "compiled"}[other] == "compiled"
+    assert len(set(gemm.configurations)) == len(gemm.configurations)
 
 
 def test_a_decision_cannot_be_changed_or_made_by_hand(gemm):
@@ -84,8 +120,33 @@ def test_a_decision_cannot_be_changed_or_made_by_hand(gemm):
         decision.latency_us = 1.0
     with pytest.raises(TypeError):
         type(decision)()
-    with pytest.raises(TypeError):
-        hash(decision)
+
+
+def test_equal_decisions_hash_equally_so_that_they_may_be_keys(gemm):
+    problems = [{"m": m, "n": 1704, "k": 104} for m in (14, 15, 200, 1 << 40)]
+    decisions = [gemm.resolve(**problem) for problem in problems]
+    assert [hash(gemm.resolve(**problem)) for problem in problems] == [hash(decision) for decision in decisions]
+    distinct = [decision for i, decision in enumerate(decisions) if decision not in decisions[:i]]
+    assert len(set(decisions)) == len(distinct) > 1
+
+    @functools.lru_cache(maxsize=None)
+    def compiled(decision):
+        return object()
+
+    assert compiled(decisions[0]) is compiled(gemm.resolve(**problems[0])) is not compiled(decisions[-1])
+
+
+def decide_elsewhere(cache):
+    client = wavetune.connect("unix:/nobody.sock", cache_dir=cache, timeout_s=1, watch=False)
+    return client.tuner(tables.KERNEL).resolve(m=14, n=1704, k=104)
+
+
+def test_a_process_of_a_pool_returns_the_same_decision(tmp_path):
+    tables.add_to_cache(tmp_path, "gemm")
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        there = pool.submit(decide_elsewhere, tmp_path).result()
+    here = decide_elsewhere(tmp_path)
+    assert there == here and hash(there) == hash(here)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +156,8 @@ def test_a_decision_can_be_copied_and_sent_to_another_process(gemm, again):
     for m in (14, 1 << 40):
         decision = gemm.resolve(m=m, n=1704, k=104)
         other = again(decision)
-        assert other == decision and repr(other) == repr(decision)
-        assert json.loads(json.dumps(dict(other.configuration))) == decision.configuration
+        assert other == decision and repr(other) == repr(decision) and hash(other) == hash(decision)
+        assert json.loads(json.dumps(other.configuration)) == decision.configuration
         with pytest.raises(TypeError):
             other.configuration["STAGES"] = 1
 

@@ -18,7 +18,7 @@ import wavetune
 PAGES = [tables.ROOT / "README.md", tables.ROOT / "client/python/README.md", *sorted((tables.ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What a test has not got: a GPU, and whoever launches on it.
-FOREIGN = {"triton", "torch", "engine", "configs", "LLM", "kernel"}
+FOREIGN = {"triton", "torch", "engine", "configs", "LLM", "kernel", "model"}
 # What examples begin with.
 GIVEN = {
     "tokens": 64,

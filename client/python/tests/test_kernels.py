@@ -1,10 +1,12 @@
 """wavetune.kernels: what it writes, what it refuses, and that the daemon's parser reads it."""
 
+import inspect
 import json
 import os
 import subprocess
 from pathlib import Path
 
+import numpy
 import pytest
 import tables
 
@@ -148,7 +150,7 @@ def faults():
     yield "declared twice", lambda: small().parameter("BLOCK_R", [1], default=1)
     yield "has a value twice", lambda: small().parameter("B", [1, 1], default=1)
     yield "none of", lambda: small().parameter("B", [1, 2], default=3)
-    yield "no list of whole numbers", lambda: small().parameter("B", [1.5], default=1)
+    yield "a list, each of which is a whole number", lambda: small().parameter("B", [1.5], default=1)
     yield "there are macro, micro", lambda: small().parameter("B", [1], default=1, role="large")
     yield "given twice", lambda: small().mapping("rows")
     yield (
@@ -196,12 +198,49 @@ def faults():
     yield "field of a variant is 'heads'", lambda: small().serves("attention", variants=[{"heads": 4}])
     yield "head_dim is 'big'", lambda: small().serves("attention", variants=[{"head_dim": "big"}])
     yield "has not a parameter, a mapping", lambda: Kernel("k").dimension("m").manifest()
+    # Of the wrong type.
+    yield "Kernel: name is 7; give a text", lambda: Kernel(7)
+    yield "Kernel: portfolio_size is '8'; give a whole number", lambda: Kernel("k", portfolio_size="8")
+    yield "dimension: max is 1.5; give a whole number", lambda: small().dimension("k", max=1.5)
+    yield "dimension: repeated is 1; give True or False", lambda: small().dimension("k", repeated=1)
+    yield "parameter: values is 16; give a list, each of which is a whole", lambda: small().parameter("B", 16, default=16)
+    yield "parameter: default is '16'", lambda: small().parameter("B", [16], default="16")
+    yield "require: conditions is 7; give a text", lambda: small().require(7)
+    yield "mapping: tiles is 1.5; give a text or a whole number", lambda: Kernel("k").mapping(1.5)
+    yield "configuration: BLOCK_R is '4'", lambda: small().configuration(BLOCK_R="4")
+    yield (
+        "implementation: compile_options is '-O3'; give a list, each of which is a text",
+        lambda: small().implementation("cuda", entry="e", sources="s", block_size=1, compile_options="-O3"),
+    )
+    yield (
+        "implementation: sources is .*; give a mapping or a text or a pathlib.Path",
+        lambda: small().implementation("cuda", entry="e", sources={"a.cu": 7}, block_size=1),
+    )
+    yield (
+        "correctness: relative_tolerance is 'small'; give a number",
+        lambda: Kernel("k").correctness("r.cl", "x", entry="e", work_items=1, relative_tolerance="small"),
+    )
+    yield "representative: rows is 1.5; give a whole number or a list", lambda: small().representative(rows=1.5, columns=1)
+    yield "write: folder is None; give a text or a pathlib.Path", lambda: small().write(None)
 
 
 @pytest.mark.parametrize("message,call", list(faults()), ids=lambda value: value if isinstance(value, str) else "")
 def test_refuses_what_makes_no_sense(message, call):
     with pytest.raises(InvalidArgumentError, match=message):
         call()
+
+
+def test_arguments_that_are_missing_are_named_as_ever():
+    with pytest.raises(TypeError, match=r"implementation\(\) missing .*'entry'"):
+        small().implementation("cuda", sources="s")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        small().dimension("k", colour=1)
+    assert "max" in inspect.signature(Kernel.dimension).parameters
+
+
+def test_what_counts_as_a_number_or_a_list_is_taken():
+    kernel = small().dimension("k", max=numpy.int64(8)).parameter("B", (value for value in (1, 2)), default=1)
+    assert "k <= 8" in kernel.manifest()
 
 
 def test_a_fault_changes_nothing():

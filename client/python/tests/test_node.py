@@ -194,7 +194,7 @@ def test_a_client_reports_its_use_unless_told_otherwise(profiled, monkeypatch):
             tuner.resolve(n=700, k=700)
         del tuner, client  # Reports what is left.
         usage = profiled.cli("status")["usage"]["kernels"]
-        assert sum(sum(kernel["counts"].values()) for kernel in usage) == pytest.approx(reported)
+        assert sum(sum(kernel["counts"].values()) for kernel in usage) == pytest.approx(reported, rel=1e-3)  # It fades, by the hour.
 
 
 def test_a_profiled_kernel_is_decided_as_the_command_line_does_and_goes_on_without_the_daemon(profiled):

@@ -32,6 +32,9 @@ for table in [gemm.staged]:
         gemm.activate(table.digest)
 fitted: bool = decision.source is wavetune.Source.FITTED
 gemm.resolve(m=numpy.array([1, 2]), n=1, k=1)
+key: dict[wavetune.Configuration, int] = {decision.configuration: hash(decision)}
+with wavetune.connect(cache_dir=None) as client:
+    names: tuple[str, ...] = client.kernels()
 tiles: list[int] = [row.tiles for row in gemm.explain(m=1, n=2, k=3)]
 """
 

@@ -78,6 +78,17 @@ def own_kernel(client, **options):
     return tuned(given.pop("tuned", tables.KERNEL), **given)(triton.jit(triton_kernels.body))
 
 
+def test_an_own_kernel_is_called_as_its_function_is(client):
+    def documented(x, y, M, N, K, BLOCK_A: tl.constexpr, BLOCK_B: tl.constexpr, BLOCK_C: tl.constexpr, VECTOR: tl.constexpr):
+        """Adds."""
+
+    function = triton.jit(documented)
+    kernel = tuned(tables.KERNEL, DIMS, parameters=PARAMETERS, client=client, default=DEFAULT)(function)
+    assert (kernel.__name__, kernel.__doc__, kernel.__module__) == ("documented", "Adds.", __name__)
+    assert kernel.__wrapped__ is kernel.fn is function
+    assert repr(kernel) == f"<wavetune.triton.TunedKernel of {function!r}>"
+
+
 def launched(launch):
     """The values of a launch in the order of the golden tables' parameters."""
     constants = launch.constants

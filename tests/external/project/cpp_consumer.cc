@@ -15,7 +15,6 @@ int main() {
     return 0;
   }
   const wavetune::Decision decision = add->Resolve({1000});
-  std::cout << "BLOCK " << decision.configuration[add->ParameterIndex("BLOCK")]
-            << '\n';
+  std::cout << "BLOCK " << add->Value(decision, "BLOCK").value() << '\n';
   return 0;
 }

@@ -31,7 +31,7 @@ def only_for_the_owner(node):
                             extra_groups=[], env={**os.environ, "WAVETUNE_ENDPOINT": node.socket(), "HOME": "/tmp"})
     check("no permission on" in result.stderr and "Run it as" in result.stderr,
           f"who may not use admin.sock is told so: {result.stderr.strip()}")
-    check("running?" not in result.stderr, "and not asked whether wavetuned runs")
+    check("start one with" not in result.stderr, "and not told to start another")
 
 
 def scenario():

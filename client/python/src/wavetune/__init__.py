@@ -45,13 +45,14 @@ from wavetune.errors import (
     PermissionDeniedError,
     UnavailableError,
 )
-from wavetune.records import Argument, DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
+from wavetune.records import Argument, Configuration, DeclaredWorkload, Dimension, Event, ExplainedGroup, StagedTable
 
 __all__ = [
     "Activation",
     "AlreadyExistsError",
     "Argument",
     "Client",
+    "Configuration",
     "DataLossError",
     "DeadlineExceededError",
     "Decision",

@@ -4,6 +4,7 @@ from typing import Any, Iterable, Mapping, Optional, Protocol, Sequence, Support
 from wavetune.recorded_routing import Routing
 from wavetune.records import (
     Argument,
+    Configuration,
     DeclaredWorkload,
     Dimension,
     Event,
@@ -101,9 +102,8 @@ class Decision:
     """The answer of Tuner.resolve: a configuration, and how good it is. Immutable; it outlives its tuner."""
 
     @property
-    def configuration(self) -> Mapping[str, int]:
-        """The values of all tuning parameters by name: read-only, the same object for every decision of a tuner that
-        chose it."""
+    def configuration(self) -> Configuration:
+        """The values of all tuning parameters by name: the same object for every decision of a tuner that chose it."""
     @property
     def latency_us(self) -> float:
         """Predicted device time of one launch in microseconds; 0.0 with Source.DEFAULT."""
@@ -127,6 +127,7 @@ class Decision:
         """Where the table came from."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy."""
 
@@ -157,10 +158,10 @@ class Tuner:
     def parameters(self) -> tuple[str, ...]:
         """Names of the tuning parameters, in the order of the manifest."""
     @property
-    def configurations(self) -> tuple[Mapping[str, int], ...]:
+    def configurations(self) -> tuple[Configuration, ...]:
         """All configurations that resolve() can answer, the default included: what to compile ahead of time."""
     @property
-    def default_configuration(self) -> Mapping[str, int]:
+    def default_configuration(self) -> Configuration:
         """The configuration that the kernel's author declared."""
     @property
     def digest(self) -> str:
@@ -220,7 +221,7 @@ class Tuner:
 
 @final
 class Client:
-    """Fetches tables from the node's daemon; from connect(). May be used from any thread."""
+    """Fetches tables from the node's daemon; from connect(). May be used from any thread. `with` closes it at the end."""
 
     def tuner(
         self,
@@ -247,6 +248,10 @@ class Client:
         Raises NotFoundError (unknown kernel, device, specialisation, digest), FailedPreconditionError (several tables
         fit), UnavailableError (no daemon, nothing cached), DataLossError, InvalidArgumentError.
         """
+
+    def kernels(self) -> tuple[str, ...]:
+        """Returns the names of the kernels that tuner() knows, sorted: the valid ones of the node's daemon, or where there
+        is none to ask, those of the local cache and the table files. Raises UnavailableError where those have none."""
 
     def kernel(self, kernel: str) -> Kernel:
         """Returns what the kernel's manifest says, as the node's daemon has it, or the folder that a table file lies
@@ -301,6 +306,13 @@ class Client:
         """Lets the staged tables of a set take over; all or nothing."""
     def step_boundary(self) -> int:
         """Calls step_boundary() of every tuner in use; returns how many tables took over."""
+    def close(self) -> None:
+        """Ends the connection and reports the use that was not reported yet, in half a second at most; again does nothing.
+        Tuners decide on, with the tables that they have; other calls of the client, and Tuner.arguments, raise
+        FailedPreconditionError."""
+    def __enter__(self) -> Client: ...
+    def __exit__(self, *args: object) -> None:
+        """Closes it."""
     @property
     def mode(self) -> Mode:
         """Where decisions come from."""

@@ -23,13 +23,29 @@ InvalidArgumentError (a ValueError) and changes nothing.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
+import numbers
 import os
 import re
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Collection, Iterable, Mapping, Optional, Sequence, Union
+from typing import (
+    Any,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Optional,
+    Sequence,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from wavetune.errors import AlreadyExistsError, FailedPreconditionError, InvalidArgumentError
 from wavetune.suggestion import suggestion
@@ -55,6 +71,67 @@ _LAYERS = {
     "attention": ("batch", "heads", "kv_heads", "seq_q", "seq_kv"),
 }
 _MANIFEST = "manifest.textproto"
+_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", Path: "a pathlib.Path"}
+
+
+def _words(kind: Any) -> str:
+    """Returns what a type hint takes, in words."""
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    if get_origin(kind) is Union:
+        return " or ".join(map(_words, inner))
+    if not inner:
+        return _WORDS[kind]
+    if len(inner) > 1:
+        return "a mapping"
+    return _words(inner[0]).replace("a ", "a list, each of which is a ", 1)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type hint; of what can be looked at only once, whether it can be at all."""
+    inner = get_args(kind)
+    if get_origin(kind) is Union:
+        return any(_fits(value, one) for one in inner)
+    if len(inner) == 2:
+        return isinstance(value, Mapping) and all(_fits(k, inner[0]) and _fits(v, inner[1]) for k, v in value.items())
+    if inner:
+        if not isinstance(value, Iterable) or isinstance(value, (str, bytes, Mapping)):
+            return False
+        return not isinstance(value, Collection) or all(_fits(one, inner[0]) for one in value)
+    if kind in (int, float):
+        own = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, own) and not isinstance(value, bool)
+    return isinstance(value, kind)
+
+
+def _checks_types(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Lets a method refuse what is of none of its types, before it does anything: a manifest would have it as it is."""
+    signature = inspect.signature(method)
+
+    @functools.lru_cache(maxsize=None)
+    def hints() -> dict[str, Any]:
+        return get_type_hints(method)
+
+    def values(given: inspect.BoundArguments) -> Iterator[tuple[str, Any, Any]]:
+        for name, value in list(given.arguments.items())[1:]:
+            if signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+                yield from ((name, one, hints()[name]) for one in value)
+            elif signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+                yield from ((key, one, hints()[name]) for key, one in value.items())
+            else:
+                yield name, value, hints()[name]
+
+    @functools.wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError:
+            return method(*args, **kwargs)  # Which says what is missing.
+        for name, value, kind in values(given):
+            what = method.__name__ if method.__name__ != "__init__" else "Kernel"
+            _check(_fits(value, kind), f"{what}: {name} is {value!r}; give {_words(kind)}")
+        return method(*args, **kwargs)
+
+    return checked
 
 
 class Kernel:
@@ -62,7 +139,7 @@ class Kernel:
 
     def __init__(
         self, name: str, *, description: str = "", wave_form: Optional[str] = None, portfolio_size: Optional[int] = None
-    ):
+    ) -> None:
         """`wave_form`: WAVE_SUM or WAVE_OVERLAP; `portfolio_size`: most candidates in a table."""
         _check(
             bool(_LOWER_NAME.fullmatch(name)),
@@ -445,6 +522,11 @@ class Kernel:
         }
         missing = [what for what, given in needed.items() if not given]
         _check(not missing, f"kernel {self.name!r} has not {', '.join(missing)}")
+
+
+for _name, _method in list(vars(Kernel).items()):
+    if inspect.isfunction(_method) and (_name == "__init__" or not _name.startswith("_")):
+        setattr(Kernel, _name, _checks_types(_method))
 
 
 def _check(holds: bool, fault: str) -> None:

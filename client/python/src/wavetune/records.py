@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, NoReturn, Optional
 
 if TYPE_CHECKING:
     from wavetune._native import Decision, EventKind, Origin
+
+
+class Configuration(dict[str, int]):
+    """The values of all tuning parameters by name, in the order of the manifest: a dict that cannot be changed, so that
+    decisions share it and it can be a key. dict(configuration) is a copy that can."""
+
+    __slots__ = ()
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("a configuration cannot be changed: dict(configuration) is a copy that can")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Configuration, (dict(self),)
 
 
 class Dimension(NamedTuple):
@@ -79,7 +97,7 @@ class ExpertLayer(NamedTuple):
 class ExplainedGroup(NamedTuple):
     """One macro configuration at a problem: Tuner.explain()."""
 
-    configuration: Mapping[str, int]
+    configuration: Configuration
     tiles: int  # G
     iterations: float  # L, mean main-loop iterations of a tile
     waves: int
@@ -109,8 +127,8 @@ class StagedTable(NamedTuple):
     digest: str
     origin: Origin
     stale: bool  # Of another environment, kernel version or compiler.
-    configurations: tuple[Mapping[str, int], ...]  # All that it can answer.
-    unprepared: tuple[Mapping[str, int], ...]  # Those not declared with set_prepared().
+    configurations: tuple[Configuration, ...]  # All that it can answer.
+    unprepared: tuple[Configuration, ...]  # Those not declared with set_prepared().
 
 
 class Event(NamedTuple):

@@ -386,14 +386,17 @@ class TunedKernel(_Precompiling):
         self.arg_names = list(getattr(function, "arg_names", ()))
         if not self.arg_names:
             raise InvalidArgumentError(f"{function!r} is no @triton.jit function: put @triton.jit below @tuned")
+        functools.update_wrapper(self, function, updated=())  # Its attributes are Triton's own.
         self.__name__ = _label(function)
-        self.__doc__ = getattr(function, "__doc__", None)
         self._decider = Decider(self.__name__, self.arg_names, options, constexprs=constexprs_of(function))
         self._default = self._decider.choice_of({**options.constants, **default})
         _check_names("default", self._default.keywords, [*self.arg_names, *OPTIONS])
         if isinstance(options.dims, Mapping):
             _check_names("dims", options.dims, self.arg_names)
         self._launch = launcher_of(function)
+
+    def __repr__(self) -> str:
+        return f"<wavetune.triton.TunedKernel of {self.fn!r}>"
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return functools.partial(self._launched, grid)

@@ -329,7 +329,7 @@ def _text(keywords: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in keywords.items())
 
 
-def _answers(tuner: wavetune.Tuner) -> list[Mapping[str, int]]:
+def _answers(tuner: wavetune.Tuner) -> list[wavetune.Configuration]:
     staged = tuner.staged
     own = list(tuner.configurations)
     return own + [more for more in (staged.configurations if staged else ()) if more not in own]
