@@ -19,7 +19,7 @@ build_packages=(
   libcli11-dev nlohmann-json3-dev
   ocl-icd-opencl-dev opencl-clhpp-headers pocl-opencl-icd  # PoCL: OpenCL on the CPU
   libjs-chart.js  # in the pages of `wavetune report`
-  python3 python3-dev
+  python3 python3-dev python3-venv  # wheels, and the Python package in environments of their own, from PyPI
   file dpkg-dev  # packages: cpack
 )
 test_packages=(
@@ -30,7 +30,6 @@ test_packages=(
   etcd-server etcd-client  # the registry of fleets
   iproute2  # hosts of a network that falls apart: tests/lib/network_hosts.h
   valgrind  # instructions of a decision: scripts/decision_instructions.sh
-  python3-venv  # the Python package is tested in an environment of its own, from PyPI
   doxygen  # pages of the headers: scripts/site/build.py
   g++-aarch64-linux-gnu qemu-user-static  # the core on AArch64: scripts/cross_golden.sh
 )
