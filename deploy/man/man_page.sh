@@ -12,15 +12,22 @@ export COLUMNS=72 WAVETUNE_ENDPOINT=unix:/dev/null
 # Text as it stands, in roff.
 verbatim() { sed -e 's/\\/\\e/g' -e "s/^\\([.']\\)/\\\\\\&\\1/" -e 's/-/\\-/g'; }
 
+# inner_of WORDS...: the commands that a command holds: what the command line completes with, and of daemon and agent what ${text} lists.
+inner_of() {
+  if [ "${name}" = wavetune ]; then
+    "${program}" __complete "$@" "" | cut -f 1
+  else
+    printf '%s\n' "${text}" | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p'
+  fi
+}
+
 # help_of WORDS...: the help of a command, then of those that it holds.
 help_of() {
   text="$("${program}" "$@" --help | sed "s|^Usage: [^ ]*|Usage: ${name}|")"
   printf '.SS "%s"\n.nf\n' "${name}${*:+ $*}"
   printf '%s\n' "${text}" | verbatim
   printf '.fi\n'
-  # What the command line completes with; the other programs have no commands.
-  [ "${name}" = wavetune ] || return 0
-  for inner in $("${program}" __complete "$@" "" < /dev/null 2> /dev/null | cut -f 1); do
+  for inner in $(inner_of "$@"); do
     (help_of "$@" "${inner}")
   done
 }

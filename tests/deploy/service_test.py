@@ -76,6 +76,7 @@ class CommandLineTest(Case):
         self.assertIn("rollback", self.complete("tables", ""))
         self.assertEqual(self.complete("--endpoint", "tables.sock", "tables", "rollb"), ["rollback"])
         self.assertEqual(self.complete("reprofile", "--kern"), ["--kernel"])
+        self.assertEqual(self.complete("bench", "gemm_f32", "--shapes", ""), [], "files")
 
     def test_manual_pages_have_every_command(self) -> None:
         for program, section, command in (("wavetune", "1", "tables rollback"), ("wavetuned", "8", "backup"),
