@@ -114,7 +114,7 @@ def navigation():
         for link in LINK.finditer(line) if groups and line.startswith("- ") else ():
             path = posixpath.normpath((INDEX.parent / link[2]).as_posix())
             if not link[3]:
-                title = link[1][1:-2]
+                title = link[1][1:-2].replace("`", "")
                 next(iter(groups[-1].values())).append({title[0].upper() + title[1:]: path})
     return groups
 
