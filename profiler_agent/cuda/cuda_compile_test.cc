@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "profiler_agent/commands/compile_command.h"
 #include "profiler_agent/cuda/nvrtc.h"
+#include "profiler_agent/cuda/triton/test_triton.h"
 #include "tests/lib/source_paths.h"
 
 namespace wavetune {
@@ -57,6 +58,25 @@ INSTANTIATE_TEST_SUITE_P(Architectures, CudaCompileTest,
                          [](const auto& tested) {
                            return std::string(tested.param);
                          });
+
+// The templates of `wavetune kernels new` that are there for Triton alone: the
+// default of each specialisation. What they compute:
+// tests/triton/test_templates.py.
+using TritonTemplatesTest = CudaCompileTest;
+
+TEST_F(TritonTemplatesTest, CompileWithoutAGpu) {
+  if (TestTritonPython().empty()) GTEST_SKIP() << kNoTestTriton;
+  options_.devices.backend.python = TestTritonPython();
+  options_.sample = 1;
+  for (const char* kernel :
+       {"gpu_conv2d", "gpu_attention", "gpu_grouped_gemm"}) {
+    options_.kernel_dir =
+        std::string(WAVETUNE_SOURCE_DIR "/tests/kernels/") + kernel;
+    const absl::StatusOr<int> refused = Run("sm_90a");
+    ASSERT_TRUE(refused.ok()) << refused.status();
+    EXPECT_EQ(*refused, 0) << out_.str();
+  }
+}
 
 using CudaCompileRefusalTest = CudaCompileTest;
 
