@@ -93,6 +93,22 @@ std::filesystem::path ProgramFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
 }
 
+std::string FolderBeside(const std::string& name, const std::string& in_clone) {
+  const std::filesystem::path programs = ProgramFolder();
+  const std::filesystem::path installed =
+      programs.parent_path() / "share/wavetune" / name;
+  std::error_code error;
+  if (std::filesystem::is_directory(installed, error))
+    return installed.string();
+  // build/PRESET/bin
+  const std::filesystem::path clone =
+      programs.parent_path().parent_path().parent_path();
+  const bool is_clone =
+      std::filesystem::exists(clone / "CMakePresets.json", error) &&
+      std::filesystem::is_directory(clone / in_clone, error);
+  return is_clone ? (clone / in_clone).string() : "";
+}
+
 std::string FindProgram(const std::string& name) {
   const std::filesystem::path folder = ProgramFolder();
   std::error_code error;

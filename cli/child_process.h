@@ -23,6 +23,11 @@ namespace wavetune::cli {
 // Returns the folder of this program; empty where the system does not say.
 std::filesystem::path ProgramFolder();
 
+// Returns the folder share/wavetune/NAME of the installation that this program
+// belongs to, else the folder `in_clone` of the clone that it was built in.
+// Empty where there is neither.
+std::string FolderBeside(const std::string& name, const std::string& in_clone);
+
 // Returns the program beside this one, else its name (looked up in PATH).
 std::string FindProgram(const std::string& name);
 

@@ -46,6 +46,8 @@ class Parser {
     app_.footer(kFooter);
     app_.require_subcommand(1);
     app_.set_version_flag("--version", "wavetune " WAVETUNE_VERSION);
+    registry_.Section("Start");
+    AddDemoCommand(registry_);
     registry_.Section("Node");
     AddUpCommands(registry_);
     AddStatusCommands(registry_);

@@ -1,6 +1,7 @@
 #include "cli/local_node.h"
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -25,8 +26,10 @@ constexpr size_t kLogTail = 2000;
 constexpr char kDaemonName[] = "wavetuned";
 constexpr char kAgentName[] = "wavetune-agent";
 
-std::string Tail(const std::string& path) {
+// The end of what is behind the file's first `from` bytes.
+std::string Tail(const std::string& path, std::streamoff from) {
   std::ifstream file(path, std::ios::binary);
+  file.seekg(from);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return text.size() <= kLogTail ? text : text.substr(text.size() - kLogTail);
 }
@@ -34,7 +37,7 @@ std::string Tail(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
-    const std::vector<std::string>& kernels_dirs) {
+    const std::vector<std::string>& kernels_dirs, const std::string& backends) {
   ASSIGN_OR_RETURN(std::unique_ptr<ScratchFolder> scratch,
                    ScratchFolder::Create());
   const std::string folder = scratch->path();
@@ -48,12 +51,12 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Start(
                                        "--socket-dir", folder, kEndWithStdin},
                                       options, kernels_dirs));
   // Compiled programs are worth keeping: the agent's own cache folder.
+  std::vector<std::string> arguments = {
+      "--endpoint", SiblingEndpoint(node->endpoint_, "agent"), kEndWithStdin};
+  if (!backends.empty())
+    arguments.insert(arguments.end(), {"--backends", backends});
   ASSIGN_OR_RETURN(node->agent_,
-                   node->StartProgram(
-                       kAgentName,
-                       {"--endpoint", SiblingEndpoint(node->endpoint_, "agent"),
-                        kEndWithStdin},
-                       options));
+                   node->StartProgram(kAgentName, arguments, options));
   return node;
 }
 
@@ -82,11 +85,14 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::StartForUser(
 absl::StatusOr<std::unique_ptr<ChildProcess>> LocalNode::StartProgram(
     const std::string& name, std::vector<std::string> arguments,
     ChildProcess::Options options,
-    const std::vector<std::string>& kernels_dirs) const {
+    const std::vector<std::string>& kernels_dirs) {
   arguments.insert(arguments.begin(), FindProgram(name));
   for (const std::string& dir : kernels_dirs)
     arguments.insert(arguments.end(), {"--kernels-dir", dir});
   options.log_path = LogOf(name);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(options.log_path, error);
+  log_begins_[name] = error ? 0 : static_cast<std::streamoff>(size);
   return ChildProcess::Start(arguments, options);
 }
 
@@ -98,6 +104,11 @@ LocalNode::~LocalNode() {
 
 std::string LocalNode::LogOf(const std::string& program) const {
   return absl::StrCat(folder_, "/", program, ".log");
+}
+
+std::string LocalNode::EndOfLog(const std::string& program) const {
+  const auto begin = log_begins_.find(program);
+  return Tail(LogOf(program), begin == log_begins_.end() ? 0 : begin->second);
 }
 
 std::map<std::string, pid_t> LocalNode::Leave() {
@@ -113,7 +124,7 @@ absl::Status LocalNode::CheckRuns(ChildProcess* child,
       child == nullptr ? std::nullopt : child->Poll();
   if (!code.has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      name, " ended with exit code ", *code, ":\n", Tail(LogOf(name))));
+      name, " ended with exit code ", *code, ":\n", EndOfLog(name)));
 }
 
 absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
@@ -128,7 +139,7 @@ absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
   }
   return absl::NotFoundError(
       absl::StrCat("no daemon within ", kDaemonTimeout.count(),
-                   " s: ", answer.message(), ":\n", Tail(LogOf(kDaemonName))));
+                   " s: ", answer.message(), ":\n", EndOfLog(kDaemonName)));
 }
 
 absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
@@ -149,7 +160,7 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
   }
   return absl::NotFoundError(absl::StrCat(
       "no usable device within ", std::chrono::seconds(kDeviceTimeout).count(),
-      " s:\n", Tail(LogOf(kAgentName))));
+      " s:\n", EndOfLog(kAgentName)));
 }
 
 }  // namespace wavetune::cli

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <ios>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,10 +25,11 @@ namespace wavetune::cli {
 
 class LocalNode {
  public:
-  // Starts both programs. `kernels_dirs` hold kernel folders. Errors: NOT_FOUND
-  // where a program is missing.
+  // Starts both programs. `kernels_dirs` hold kernel folders. `backends`: of
+  // the agent; empty: all. Errors: NOT_FOUND where a program is missing.
   static absl::StatusOr<std::unique_ptr<LocalNode>> Start(
-      const std::vector<std::string>& kernels_dirs);
+      const std::vector<std::string>& kernels_dirs,
+      const std::string& backends = "");
   // Starts those programs for this user to which there is nobody: a daemon
   // where `daemon`, an agent where `agent`. `folder`: of their logs. `python`:
   // for Triton; empty: the agent's default. Errors: as Start.
@@ -60,11 +62,13 @@ class LocalNode {
         endpoint_(std::move(endpoint)) {}
 
   std::string LogOf(const std::string& program) const;
+  // What the program has written since it was started here.
+  std::string EndOfLog(const std::string& program) const;
   // Starts a program with a log. Errors: as ChildProcess::Start.
   absl::StatusOr<std::unique_ptr<ChildProcess>> StartProgram(
       const std::string& name, std::vector<std::string> arguments,
       ChildProcess::Options options,
-      const std::vector<std::string>& kernels_dirs = {}) const;
+      const std::vector<std::string>& kernels_dirs = {});
   // Errors: FAILED_PRECONDITION with the end of the log of one that has ended.
   absl::Status CheckRuns(ChildProcess* child, const std::string& name) const;
 
@@ -72,6 +76,7 @@ class LocalNode {
   std::unique_ptr<ScratchFolder> scratch_;
   std::string folder_;  // The logs lie there.
   std::string endpoint_;
+  std::map<std::string, std::streamoff> log_begins_;  // By program.
   std::unique_ptr<ChildProcess> daemon_;
   std::unique_ptr<ChildProcess> agent_;
 };

@@ -41,6 +41,7 @@ void Progress::Update(const std::string& label, int64_t done, int64_t total,
     label_ = label;
     first_done_ = done;
     first_s_ = now_s;
+    shown_left_.reset();
   }
   done_ = done;
   total_ = total;
@@ -68,7 +69,7 @@ void Progress::Finish() {
   up_to_date_ = true;
 }
 
-std::string Progress::Line(double now_s) const {
+std::string Progress::Line(double now_s) {
   std::string line = label_;
   if (total_ > 0) {
     const double fraction = std::clamp(
@@ -82,10 +83,13 @@ std::string Progress::Line(double now_s) const {
       elapsed > 0 ? static_cast<double>(done_ - first_done_) / elapsed : 0;
   if (rate > 0) absl::StrAppendFormat(&line, ", %.3g/s", rate);
   double left = seconds_left_;
-  if (left < 0 && rate > 0 && total_ > done_)
+  if (left == kByRate && rate > 0)
     left = static_cast<double>(total_ - done_) / rate;
-  if (left >= 0 && done_ < total_)
-    absl::StrAppend(&line, ", ", FormatSeconds(left), " left");
+  if (left < 0 || done_ >= total_) return line;
+  const bool more = left >= shown_left_.value_or(left) + 1;
+  shown_left_ = std::min(left, shown_left_.value_or(left));
+  absl::StrAppend(&line, ", ", more ? "more than " : "",
+                  FormatSeconds(*shown_left_), " left");
   return line;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cli/output.h"
@@ -25,16 +26,22 @@ class Progress {
   // As Finish.
   ~Progress();
 
+  // For `seconds_left`: whatever is counted takes the same time each, so that
+  // the rate in this phase says it; nobody knows yet.
+  static constexpr double kByRate = -1;
+  static constexpr double kUnknown = -2;
+
   // `label` names the phase; a new label starts rates anew. `total` 0: unknown.
-  // `seconds_left` negative: estimated from the rate in this phase.
+  // The time left that is shown never rises in a phase: where more is left than
+  // was shown, it stands still and says so.
   void Update(const std::string& label, int64_t done, int64_t total,
-              double seconds_left = -1);
+              double seconds_left = kByRate);
 
   // Leaves the last state on a line of its own.
   void Finish();
 
  private:
-  std::string Line(double now_s) const;
+  std::string Line(double now_s);
 
   Output& err_;
   const bool terminal_;
@@ -42,7 +49,8 @@ class Progress {
   std::string label_;
   int64_t done_ = 0;
   int64_t total_ = 0;
-  double seconds_left_ = -1;
+  double seconds_left_ = kByRate;
+  std::optional<double> shown_left_;  // The least in this phase.
   int64_t first_done_ = 0;
   double first_s_ = 0;
   double printed_s_ = 0;

@@ -77,6 +77,29 @@ TEST_F(ProgressTest, ANewPhaseHasARateOfItsOwn) {
   EXPECT_THAT(err_.str(), HasSubstr("1/s"));
 }
 
+TEST_F(ProgressTest, TheTimeLeftNeverRisesInAPhase) {
+  Progress progress = Make(false);
+  progress.Update("measuring", 1, 100, /*seconds_left=*/20);
+  now_s_ += 20;
+  progress.Update("measuring", 2, 100, /*seconds_left=*/60);
+  now_s_ += 20;
+  progress.Update("measuring", 3, 100, /*seconds_left=*/5);
+  now_s_ += 20;
+  progress.Update("fitting", 1, 100, /*seconds_left=*/30);
+  EXPECT_THAT(err_.str(), HasSubstr("2/100, 0.05/s, more than 20 s left"));
+  EXPECT_THAT(err_.str(), HasSubstr("3/100, 0.05/s, 5 s left"));
+  EXPECT_THAT(err_.str(), HasSubstr("1/100, 30 s left"));
+}
+
+TEST_F(ProgressTest, WhatNobodyKnowsIsNotShown) {
+  Progress progress = Make(false);
+  progress.Update("sampling", 1, 100, Progress::kUnknown);
+  now_s_ += 20;
+  progress.Update("sampling", 40, 100, Progress::kUnknown);
+  EXPECT_THAT(err_.str(), HasSubstr("40/100"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("left")));
+}
+
 TEST_F(ProgressTest, SaysNothingWhereNothingHappened) {
   {
     Progress progress = Make(true);

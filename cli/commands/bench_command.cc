@@ -50,6 +50,7 @@ struct BenchOptions {
   bool local = false;
   std::vector<std::string> kernels_dirs = {"kernels"};
   double budget_s = 0;
+  std::string backends;  // Of a local agent; empty: all that it has.
 };
 
 v1::MeasureRequest ToMeasureRequest(const BenchOptions& options,
@@ -231,7 +232,7 @@ absl::Status RunLocally(CommandContext& context, BenchOptions options) {
     options.kernel = folder.spec.name;
   }
   ASSIGN_OR_RETURN(std::unique_ptr<LocalNode> node,
-                   LocalNode::Start(options.kernels_dirs));
+                   LocalNode::Start(options.kernels_dirs, options.backends));
   ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
                    context.connect(node->endpoint()));
   ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon));
@@ -252,6 +253,20 @@ absl::Status RunBench(CommandContext& context, const BenchOptions& options) {
 }
 
 }  // namespace
+
+absl::Status BenchOnCpu(CommandContext& context, const std::string& folder,
+                        const std::string& shapes) {
+  BenchOptions options;
+  options.kernel = folder;
+  options.shapes = shapes;
+  options.exhaustive = true;
+  options.rounds = 5;
+  // The usual minute ends before two slow cores have measured half of a
+  // profile.
+  options.budget_s = 120;
+  options.backends = "opencl";
+  return RunLocally(context, options);
+}
 
 void AddBenchCommand(CommandRegistry& registry) {
   auto options = std::make_shared<BenchOptions>();

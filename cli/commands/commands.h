@@ -2,11 +2,16 @@
 #ifndef WAVETUNE_CLI_COMMANDS_COMMANDS_H_
 #define WAVETUNE_CLI_COMMANDS_COMMANDS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
+#include "cli/command_context.h"
 #include "cli/command_registry.h"
 
 namespace wavetune::cli {
 
 void AddStatusCommands(CommandRegistry& registry);   // status, devices
+void AddDemoCommand(CommandRegistry& registry);      // demo
 void AddUpCommands(CommandRegistry& registry);       // up, down
 void AddEventsCommand(CommandRegistry& registry);    // events
 void AddKernelsCommands(CommandRegistry& registry);  // kernels ...
@@ -36,6 +41,13 @@ void AddReportCommand(CommandRegistry& registry);      // report
 void AddExportCommand(CommandRegistry& registry);      // export
 void AddWorkloadCommands(CommandRegistry& registry);   // workload ...
 void AddCompletionCommand(CommandRegistry& registry);  // completion
+
+// As `wavetune bench FOLDER --local --exhaustive`, on this machine's CPU: a
+// daemon and an agent for this call alone profile the kernel. Its choices at
+// the problems of `shapes` are measured beside every other configuration.
+// Errors: as those of bench.
+absl::Status BenchOnCpu(CommandContext& context, const std::string& folder,
+                        const std::string& shapes);
 
 }  // namespace wavetune::cli
 

@@ -81,13 +81,11 @@ std::string OwnEndpoint() {
   return absl::StrCat("unix:", DefaultSocketDir(), "/reader.sock");
 }
 
-// Those that lie beside the program, as packages and wheels have them.
+// Those that lie beside the program, as packages, wheels and clones have them.
 std::vector<std::string> KernelsBeside() {
-  const std::filesystem::path beside =
-      ProgramFolder().parent_path() / "share/wavetune/kernels";
-  std::error_code error;
-  if (!std::filesystem::is_directory(beside, error)) return {};
-  return {beside.string()};
+  const std::string beside = FolderBeside("kernels", "kernels");
+  if (beside.empty()) return {};
+  return {beside};
 }
 
 absl::StatusOr<std::string> LogFolder() {

@@ -239,9 +239,11 @@ absl::StatusOr<TraceFolder> Read(const EvaluateOptions& options) {
 absl::Status RunEvaluate(CommandContext& context,
                          const EvaluateOptions& options) {
   ASSIGN_OR_RETURN(const TraceFolder trace, Read(options));
-  ASSIGN_OR_RETURN(
-      const TraceFit fit,
-      FitTrace(trace, {.from = options.From(), .profile = options.profile}));
+  Progress progress(*context.err, context.terminal);
+  ASSIGN_OR_RETURN(const TraceFit fit,
+                   FitTrace(trace, {.from = options.From(),
+                                    .profile = options.profile,
+                                    .progress = &progress}));
   RETURN_IF_ERROR(WriteFile(options.save_table, fit.table->payload()));
   ASSIGN_OR_RETURN(const Evaluation evaluation,
                    Evaluate(*fit.table, trace.exhaustive));

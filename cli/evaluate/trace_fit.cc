@@ -8,14 +8,39 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "cli/interrupt.h"
 #include "fit/plan/plan_next.h"
 #include "formats/trace_candidates.h"
+#include "model/kernel/measure_item.h"
 #include "model/table/table_codec.h"
 
 namespace wavetune::cli {
 
-TraceProfile ProfileFromTrace(ProfileInput input,
-                              const std::vector<Sample>& recorded) {
+namespace {
+
+// A whole profile from recorded samples.
+struct TraceProfile {
+  std::vector<Sample> samples;       // That the plan asked for.
+  std::vector<MeasureItem> missing;  // That were not recorded.
+};
+
+// A step takes as long as its planning, whatever it has of samples, and those
+// of a phase have equally many: phases are shown one by one.
+void ShowStep(Progress* progress, const ProfileStep& step, size_t samples) {
+  if (progress == nullptr) return;
+  const bool refines = step.phase >= ProfilePhase::kRefining;
+  progress->Update(refines ? "profile from the recording, refined"
+                           : "profile from the recording",
+                   static_cast<int64_t>(samples), step.samples_planned,
+                   refines ? Progress::kByRate : Progress::kUnknown);
+}
+
+// Runs PlanNext on `input`, whose samples are ignored, with `recorded` as the
+// device, until nothing is left to measure. Of one pair the first sample
+// counts. Errors: CANCELLED.
+absl::StatusOr<TraceProfile> ProfileFromTrace(
+    ProfileInput input, const std::vector<Sample>& recorded,
+    Progress* progress) {
   std::map<std::pair<Configuration, Problem>, const Sample*> samples;
   for (const Sample& sample : recorded) {
     samples.try_emplace({sample.configuration, sample.problem}, &sample);
@@ -23,7 +48,9 @@ TraceProfile ProfileFromTrace(ProfileInput input,
   TraceProfile profile;
   input.samples.clear();
   for (;;) {
+    if (InterruptRequested()) return absl::CancelledError("interrupted");
     const ProfileStep step = PlanNext(input, profile.missing);
+    ShowStep(progress, step, input.samples.size());
     if (step.items.empty()) break;
     for (const MeasureItem& item : step.items) {
       const auto found = samples.find({item.configuration, item.problem});
@@ -34,11 +61,10 @@ TraceProfile ProfileFromTrace(ProfileInput input,
       }
     }
   }
+  if (progress != nullptr) progress->Finish();
   profile.samples = std::move(input.samples);
   return profile;
 }
-
-namespace {
 
 // Empty where nothing is missing.
 std::string MissingNote(size_t missing) {
@@ -81,7 +107,8 @@ absl::StatusOr<TraceFit> FitTrace(const TraceFolder& trace,
   input.options = options.profile;
   std::string note;
   if (options.from == TraceSamples::kPlanned) {
-    TraceProfile profile = ProfileFromTrace(input, input.samples);
+    ASSIGN_OR_RETURN(TraceProfile profile,
+                     ProfileFromTrace(input, input.samples, options.progress));
     input.samples = std::move(profile.samples);
     note = MissingNote(profile.missing.size());
   }

@@ -14,41 +14,28 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "cli/progress.h"
 #include "fit/build/fit_table.h"
 #include "fit/profile.h"
 #include "formats/trace_folder.h"
 #include "model/decide/compiled_table.h"
-#include "model/kernel/measure_item.h"
 #include "model/kernel/sample.h"
 
 namespace wavetune::cli {
-
-// A whole profile from recorded samples: what would be planned is looked up
-// instead of measured, with neither daemon nor device.
-struct TraceProfile {
-  std::vector<Sample> samples;       // That the plan asked for.
-  std::vector<MeasureItem> missing;  // That were not recorded.
-};
-
-// Runs PlanNext (fit/profile.h) on `input`, whose samples are
-// ignored, with `recorded` as the device, until nothing is left to measure. Of
-// one pair the first sample counts. Cannot fail. Cost: up to about a second for
-// each 64 samples of 200 candidates.
-TraceProfile ProfileFromTrace(ProfileInput input,
-                              const std::vector<Sample>& recorded);
 
 // Which of the recorded samples are fitted. The exhaustive ones never are.
 enum class TraceSamples {
   kAnchors,
   kAnchorsAndRepresentative,
-  // What profiling would measure of those, planned step by step
-  // (ProfileFromTrace).
+  // What profiling would measure of those, planned step by step: it is looked
+  // up instead of measured.
   kPlanned,
 };
 
 struct TraceFitOptions {
   TraceSamples from = TraceSamples::kPlanned;
   ProfileOptions profile;
+  Progress* progress = nullptr;  // For kPlanned; nullptr: it is not shown.
 };
 
 struct TraceFit {
@@ -65,9 +52,10 @@ struct TraceFit {
 std::vector<Sample> FittableSamples(const TraceFolder& trace,
                                     TraceSamples from);
 
-// Fits a table. Errors: NOT_FOUND where the trace has no anchors; as FitTable,
-// with the note. Cost: a second or two for 25,000 samples; with kPlanned as
-// ProfileFromTrace.
+// Fits a table. Errors: NOT_FOUND where the trace has no anchors; CANCELLED
+// after an interrupt; as FitTable, with the note. Cost: a second or two for
+// 25,000 samples; with kPlanned up to about a second for each step of the
+// planner.
 absl::StatusOr<TraceFit> FitTrace(const TraceFolder& trace,
                                   const TraceFitOptions& options);
 

@@ -1,6 +1,8 @@
 #include "cli/report/baselines.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -8,6 +10,7 @@
 #include "base/csv_text.h"
 #include "base/status_macros.h"
 #include "cli/format.h"
+#include "cli/statistics.h"
 #include "formats/kernel_folder.h"
 #include "model/kernel/configuration_text.h"
 
@@ -101,6 +104,111 @@ absl::StatusOr<std::vector<Baseline>> ReadBaselines(
   return baselines;
 }
 
+namespace {
+
+// Every candidate's latency at one problem, and the best of them.
+struct Tuned {
+  MeasuredLatencies latencies;
+  Configuration best;
+};
+using TunedProblems = std::map<Problem, Tuned>;
+
+TunedProblems TunedAt(const std::vector<Sample>& samples, size_t least) {
+  TunedProblems problems;
+  for (const Sample& sample : samples) {
+    if (!(sample.latency_us > 0)) continue;
+    MeasuredLatencies& latencies = problems[sample.problem].latencies;
+    const auto [it, inserted] =
+        latencies.emplace(sample.configuration, sample.latency_us);
+    if (!inserted) it->second = std::min(it->second, sample.latency_us);
+  }
+  std::erase_if(problems, [&](const auto& problem) {
+    return problem.second.latencies.size() < least;
+  });
+  for (auto& [problem, tuned] : problems) {
+    tuned.best =
+        std::min_element(
+            tuned.latencies.begin(), tuned.latencies.end(),
+            [](const auto& a, const auto& b) { return a.second < b.second; })
+            ->first;
+  }
+  return problems;
+}
+
+// In octaves, squared.
+double Distance(const Problem& a, const Problem& b) {
+  double distance = 0;
+  for (size_t i = 0; i < std::min(a.extents.size(), b.extents.size()); ++i) {
+    const double octaves = std::log2(static_cast<double>(a.extents[i]) /
+                                     static_cast<double>(b.extents[i]));
+    distance += octaves * octaves;
+  }
+  return distance;
+}
+
+// 0 where no tuned problem's best can run.
+double NearestLatency(const Problem& problem, const Tuned& at,
+                      const TunedProblems& tuned) {
+  double least = std::numeric_limits<double>::infinity();
+  double latency_us = 0;
+  for (const auto& [other, found] : tuned) {
+    if (other.specialisation != problem.specialisation) continue;
+    const auto there = at.latencies.find(found.best);
+    const double distance = Distance(problem, other);
+    if (there == at.latencies.end() || distance >= least) continue;
+    least = distance;
+    latency_us = there->second;
+  }
+  return latency_us;
+}
+
+bool SameLayer(const Problem& a, const Problem& b) {
+  return a.specialisation == b.specialisation && a.extents.size() > 1 &&
+         std::equal(a.extents.begin() + 1, a.extents.end(),
+                    b.extents.begin() + 1, b.extents.end());
+}
+
+// Each of `firsts` counts that `is_first` may be and whose best can run.
+double MeanLatency(const Problem& problem, const Tuned& at,
+                   const TunedProblems& firsts,
+                   bool (*is_first)(const Problem&, const Problem&)) {
+  std::vector<double> latencies;
+  for (const auto& [first, found] : firsts) {
+    if (!is_first(problem, first)) continue;
+    const auto there = at.latencies.find(found.best);
+    if (there != at.latencies.end()) latencies.push_back(there->second);
+  }
+  return GeometricMean(latencies);
+}
+
+bool SameSpecialisation(const Problem& a, const Problem& b) {
+  return a.specialisation == b.specialisation;
+}
+
+}  // namespace
+
+std::vector<Baseline> TunedRules(const ReportInput& input) {
+  const size_t least = input.candidates.size() / 2 + 1;
+  const TunedProblems judged = TunedAt(input.judged, 1);
+  std::vector<Sample> others = input.fitted;
+  others.insert(others.end(), input.held_out.begin(), input.held_out.end());
+  const TunedProblems tuned = TunedAt(others, least);
+  std::vector<Baseline> rules(3);
+  rules[0].name = "nearest tuned shape (engines' JSON files)";
+  rules[1].name =
+      absl::StrCat("first shape of a layer (@triton.autotune, no ",
+                   input.table->table().dimensions[0].name, " in its key)");
+  rules[2].name = "first shape (@triton.autotune without a key)";
+  for (const auto& [problem, at] : judged) {
+    rules[0].latencies_us[problem] = NearestLatency(problem, at, tuned);
+    rules[1].latencies_us[problem] =
+        MeanLatency(problem, at, judged, SameLayer);
+    rules[2].latencies_us[problem] =
+        MeanLatency(problem, at, judged, SameSpecialisation);
+  }
+  return rules;
+}
+
 absl::StatusOr<std::vector<double>> BaselineLatencies(
     const Baseline& baseline, const Table& table,
     const std::string& specialisation,
@@ -109,6 +217,13 @@ absl::StatusOr<std::vector<double>> BaselineLatencies(
   for (size_t i = 0; i < judged.size(); ++i)
     numbers.emplace(*judged[i].problem, i);
   std::vector<double> latencies(judged.size(), 0);
+  if (!baseline.latencies_us.empty()) {
+    for (size_t i = 0; i < judged.size(); ++i) {
+      const auto found = baseline.latencies_us.find(*judged[i].problem);
+      if (found != baseline.latencies_us.end()) latencies[i] = found->second;
+    }
+    return latencies;
+  }
   std::vector<std::string> faults;
   for (const DecisionLine& decision : baseline.decisions) {
     if (decision.problem.specialisation != specialisation) continue;

@@ -42,6 +42,14 @@ absl::StatusOr<std::vector<BaselineFile>> ParseBaselineArguments(
 absl::StatusOr<std::vector<Baseline>> ReadBaselines(
     const std::vector<BaselineFile>& files, const ReportInput& input);
 
+// Returns other ways to tune, by the same measurements. All tune with every
+// candidate: engines' files at the representative problems, of which the
+// nearest counts; @triton.autotune at the first problem of each layer, or at
+// the first of all. Of the last two each problem may be the first: the
+// geometric mean counts. Problems of a layer differ in the first dimension
+// alone. Cannot fail.
+std::vector<Baseline> TunedRules(const ReportInput& input);
+
 struct JudgedLatencies {
   const Problem* problem = nullptr;
   const MeasuredLatencies* latencies = nullptr;

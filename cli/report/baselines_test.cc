@@ -149,5 +149,36 @@ TEST_F(BaselinesTest, OfManyFaultsTheFirstAreShown) {
                     HasSubstr("and 10 more")));
 }
 
+// m = 1 and m = 9 of one layer have different winners; k = 30 is another layer.
+TEST_F(BaselinesTest, RulesAreTunedByTheSameMeasurements) {
+  const auto sample = [](int64_t m, int64_t k, const Configuration& of,
+                         double us) {
+    Sample result;
+    result.problem = {.extents = {m, 2, k}};
+    result.configuration = of;
+    result.latency_us = us;
+    return result;
+  };
+  input_.judged = {sample(1, 3, kOne, 10),  sample(1, 3, kOther, 40),
+                   sample(9, 3, kOne, 90),  sample(9, 3, kOther, 10),
+                   sample(1, 30, kOne, 10), sample(1, 30, kOther, 20)};
+  // The nearest of m = 9 was measured with one candidate alone.
+  input_.held_out = {sample(2, 3, kOne, 1), sample(2, 3, kOther, 2),
+                     sample(9, 4, kOther, 1)};
+  const std::vector<Baseline> rules = TunedRules(input_);
+  ASSERT_EQ(rules.size(), 3u);
+  const Problem large{.extents = {9, 2, 3}};
+  EXPECT_DOUBLE_EQ(rules[0].latencies_us.at(large), 90);
+  // Of both firsts of the layer; then of all three.
+  EXPECT_NEAR(rules[1].latencies_us.at(large), 30, 1e-9);
+  EXPECT_NEAR(rules[2].latencies_us.at(large), 43.267, 1e-3);
+  EXPECT_THAT(rules[1].name, HasSubstr("no m in its key"));
+  const MeasuredLatencies there;
+  const auto judged =
+      BaselineLatencies(rules[1], table(), "", {{&large, &there}});
+  ASSERT_TRUE(judged.ok()) << judged.status();
+  EXPECT_THAT(*judged, ElementsAre(rules[1].latencies_us.at(large)));
+}
+
 }  // namespace
 }  // namespace wavetune::cli

@@ -35,7 +35,12 @@ struct ReportOptions {
 
 absl::StatusOr<ReportInput> Gather(const CommandContext& context,
                                    const ReportOptions& options) {
-  if (!options.trace.folder.empty()) return ReportFromTrace(options.trace);
+  if (!options.trace.folder.empty()) {
+    TraceReportOptions trace = options.trace;
+    Progress progress(*context.err, context.terminal);
+    trace.progress = &progress;
+    return ReportFromTrace(trace);
+  }
   v1::GetTableRequest request;
   request.set_digest(options.digest);
   request.set_kernel(options.kernel);

@@ -3,6 +3,7 @@
 #ifndef WAVETUNE_CLI_REPORT_REPORT_INPUT_H_
 #define WAVETUNE_CLI_REPORT_REPORT_INPUT_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@ struct Baseline {
   std::string name;  // For people.
   std::string path;  // The decisions' file.
   std::vector<DecisionLine> decisions;
+  // In the place of decisions: what a rule comes to at each judged problem,
+  // where it depends on chance (TunedRules); it may lack some.
+  std::map<Problem, double> latencies_us = {};
 };
 
 struct ReportInput {

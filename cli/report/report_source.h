@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/daemon.h"
+#include "cli/progress.h"
 #include "cli/report/report_input.h"
 #include "fit/profile.h"
 #include "proto/wavetune/v1/table_service.pb.h"
@@ -26,6 +27,7 @@ struct TraceReportOptions {
   // what profiling would measure (`--profile` there).
   bool all_anchors = false;
   ProfileOptions profile;
+  Progress* progress = nullptr;  // Where anybody wants to see it.
 };
 
 // Returns the manifest's representative problems: those of a grid that names no

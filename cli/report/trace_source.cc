@@ -33,7 +33,8 @@ absl::StatusOr<ReportInput> ReportFromTrace(const TraceReportOptions& options) {
       TraceFit fit,
       FitTrace(trace, {.from = options.all_anchors ? TraceSamples::kAnchors
                                                    : TraceSamples::kPlanned,
-                       .profile = options.profile}));
+                       .profile = options.profile,
+                       .progress = options.progress}));
   ReportInput report;
   report.table = std::move(fit.table);
   report.device = absl::StrCat(trace.device.label, " ", trace.device.uuid);

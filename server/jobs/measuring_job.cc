@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "fit/plan/predicted_cost.h"
 #include "fit/samples/sample_selection.h"
 #include "model/kernel/device_implementation.h"
 #include "model/kernel/kernel_space.h"
 #include "model/kernel/kernel_spec.h"
 #include "server/jobs/held_out_best.h"
+#include "server/jobs/stored_profile.h"
 
 namespace wavetune {
 namespace {
@@ -140,24 +142,88 @@ absl::Status MeasuringJob::Run() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<MeasureItem>> MeasuringJob::LegalAt(
+    const Problem& problem) {
+  ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
+                   pool_.Usable(problem.specialisation));
+  std::vector<MeasureItem> items;
+  for (const Configuration& configuration : candidates) {
+    if (IsLegal(kernel_->spec.Of(problem.specialisation), configuration,
+                problem.View())) {
+      items.push_back({configuration, problem});
+    }
+  }
+  return items;
+}
+
+absl::Status MeasuringJob::PlanWork() {
+  ASSIGN_OR_RETURN(const SampleSet profiled,
+                   LoadProfilesOf(*services_.samples, control_->record().key));
+  ProfileInput input;
+  input.spec = &kernel_->spec;
+  input.samples = SamplesOf(profiled);
+  const int64_t in_rounds =
+      request_.rounds * (2 + (exhaustive() ? request_.remeasure_leaders : 0));
+  for (const Problem& problem : request_.problems) {
+    std::vector<MeasureItem> items;
+    if (exhaustive()) {
+      ASSIGN_OR_RETURN(items, LegalAt(problem));
+    }
+    Work work{.measurements = static_cast<int64_t>(items.size()) + in_rounds};
+    if (items.empty()) {
+      items.push_back({kernel_->spec.default_configuration, problem});
+    }
+    work.cost_us = PredictedCostUs(input, items);
+    // Nobody has profiled it.
+    if (work.cost_us == 0) work.cost_us = static_cast<double>(items.size());
+    work_.push_back(work);
+  }
+  measuring_since_us_ = services_.clock->NowUs();
+  return absl::OkStatus();
+}
+
+void MeasuringJob::CountMeasured(int64_t measurements) {
+  if (work_.empty()) return;
+  Work& now = work_[problem_index_];
+  now.done = std::min(now.measurements, now.done + measurements);
+  int64_t done = 0;
+  int64_t total = 0;
+  double done_us = 0;
+  double total_us = 0;
+  for (const Work& work : work_) {
+    done += work.done;
+    total += work.measurements;
+    total_us += work.cost_us;
+    done_us += work.cost_us * static_cast<double>(work.done) /
+               static_cast<double>(work.measurements);
+  }
+  const auto elapsed_us =
+      static_cast<double>(services_.clock->NowUs() - measuring_since_us_);
+  control_->Update([&](JobRecord& job) {
+    job.phase = JobPhase::kMeasuring;
+    job.done = done;
+    job.total = total;
+    job.seconds_left =
+        done_us > 0 ? elapsed_us * 1e-6 * (total_us - done_us) / done_us : -1;
+  });
+}
+
 absl::Status MeasuringJob::MeasureProblems() {
+  if (!request_.record) RETURN_IF_ERROR(PlanWork());
   control_->Update(
       [&](JobRecord& job) {
         job.phase = JobPhase::kMeasuring;
         job.message.clear();
-        if (request_.record) return;
-        job.done = 0;
-        job.total = static_cast<int64_t>(request_.problems.size());
       },
       JobControl::Persist::kLazily);
+  CountMeasured(0);
   for (const Problem& problem : request_.problems) {
     RETURN_IF_ERROR(control_->CheckGoOn());
     ASSIGN_OR_RETURN(const MeasuredProblem result, MeasureAt(problem));
     listener_.on_result(result);
-    control_->Update([&](JobRecord& job) {
-      job.phase = JobPhase::kMeasuring;
-      if (!request_.record) ++job.done;
-    });
+    // What failed is done, too.
+    if (!work_.empty()) CountMeasured(work_[problem_index_].measurements);
+    ++problem_index_;
   }
   return absl::OkStatus();
 }
@@ -317,7 +383,10 @@ absl::Status MeasuringJob::MeasureUnrecorded(
                                          kMostCrashes, " problems before")},
                 at);
   }
-  ASSIGN_OR_RETURN(const auto results, device_.Measure(tried));
+  ASSIGN_OR_RETURN(
+      const auto results,
+      device_.Measure(
+          tried, [&](size_t, const JobDevice::Result&) { CountMeasured(1); }));
   Take(tried, results, /*remeasured=*/false, &at->measured);
   for (size_t i = 0; i < tried.size(); ++i) {
     TakeFailure(tried[i], results[i], at);
@@ -331,15 +400,7 @@ absl::Status MeasuringJob::MeasureUnrecorded(
 
 absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
     const Problem& problem, AtProblem* at) {
-  ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
-                   pool_.Usable(problem.specialisation));
-  std::vector<MeasureItem> items;
-  for (const Configuration& configuration : candidates) {
-    if (IsLegal(kernel_->spec.Of(problem.specialisation), configuration,
-                problem.View())) {
-      items.push_back({configuration, problem});
-    }
-  }
+  ASSIGN_OR_RETURN(const std::vector<MeasureItem> items, LegalAt(problem));
   if (request_.record) {
     RETURN_IF_ERROR(recorder_.Record(RecordedSet::kJudged, items));
     for (const MeasureItem& item : items) {
@@ -385,6 +446,7 @@ absl::StatusOr<MeasuringJob::Rounds> MeasuringJob::MeasureInRounds(
     std::vector<MeasureItem> batch;
     for (size_t i : left) batch.push_back(items[i]);
     ASSIGN_OR_RETURN(const auto results, device_.Measure(batch));
+    CountMeasured(static_cast<int64_t>(batch.size()));
     for (size_t j = 0; j < left.size(); ++j) {
       if (results[j].sample) {
         samples[left[j]].push_back(*results[j].sample);

@@ -140,6 +140,13 @@ class MeasuringJob {
   // Errors: FAILED_PRECONDITION where the kernel has none for the device.
   absl::Status CheckVendorBaselines() const;
   absl::Status MeasureProblems();
+  // Every candidate that compiles and is legal there.
+  absl::StatusOr<std::vector<MeasureItem>> LegalAt(const Problem& problem);
+  // Plans the measurements at each problem and, by the samples of profiles,
+  // their cost. Problems differ in it by far: their number says little of the
+  // time left.
+  absl::Status PlanWork();
+  void CountMeasured(int64_t measurements);
   // What engines and the caller name there, as far as it can be launched.
   std::vector<Rival> RivalsAt(const Problem& problem) const;
   absl::StatusOr<MeasuredProblem> MeasureAt(const Problem& problem);
@@ -189,6 +196,15 @@ class MeasuringJob {
   };
   // Those that crashed, or were measured, by specialisation.
   std::map<std::pair<std::string, Configuration>, History> histories_;
+  // The measurements at a problem.
+  struct Work {
+    int64_t measurements = 0;
+    double cost_us = 0;  // In proportion to the time that all of them take.
+    int64_t done = 0;
+  };
+  std::vector<Work> work_;    // As request_.problems; empty in a recording.
+  size_t problem_index_ = 0;  // The one that is being measured.
+  int64_t measuring_since_us_ = 0;
   int64_t judged_anchors_ = 0;  // Left out of a recording's anchors.
   std::shared_ptr<const TunableKernel> kernel_;
   DeviceFacts facts_;

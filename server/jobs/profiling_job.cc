@@ -436,6 +436,13 @@ void ProfilingJob::ReportProgress(const ProfileStep& step, int64_t started_us,
     job.seconds_left = fresh > 0 ? elapsed_s / static_cast<double>(fresh) *
                                        static_cast<double>(total - done)
                                  : -1;
+    // Or until the device time is spent, whatever is planned.
+    const double limit_us = MeasuringLimitUs(job);
+    if (limit_us > 0 && job.device_time_us > 0) {
+      job.seconds_left = std::min(
+          job.seconds_left,
+          elapsed_s * std::max(0.0, limit_us / job.device_time_us - 1));
+    }
   });
 }
 
