@@ -140,7 +140,7 @@ class Socket {
                              absl::string_view more) const {
     using Kind = SocketDiagnosis::Kind;
     const SocketDiagnosis why = DiagnoseSocket(endpoint_);
-    const absl::Status what(
+    absl::Status what(
         status.code(),
         absl::StrCat("cannot reach wavetuned at ", endpoint_, ": ",
                      why.text.empty() ? status.message() : why.text, more));
