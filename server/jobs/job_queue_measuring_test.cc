@@ -77,19 +77,26 @@ TEST_F(JobQueueMeasuringTest, MeasuresExhaustivelyAndJudgesByTheSecondPass) {
 // The first problem is one of the cheapest, the second takes nearly all of the
 // time.
 TEST_F(JobQueueMeasuringTest, TheTimeLeftIsOfTheWorkAndNotOfTheProblems) {
+  const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
+  FakeMeasurementExecutor device(
+      {.facts = testing::H200(),
+       .latency_us = [&](const Configuration& configuration,
+                         const Problem& problem) {
+         const double us = latency_us(configuration, problem);
+         clock_.Advance(1e-5 * us);  // Of ten launches.
+         return us;
+       }});
+  directory_.Attach(&device);
   JobQueue& queue = StartQueue();
   const JobRecord profile = Run(queue);
   ASSERT_EQ(profile.state, JobState::kSucceeded);
-  const LatencyFunction latency_us = SyntheticLatency(&spec_, 64);
   // What was left at a moment, as was said and as it came.
   struct Moment {
     int64_t at_us;
     double said_s;
   };
   std::vector<Moment> moments;
-  device_.OnReport([&] {
-    const MeasureItem item = device_.items().back();
-    clock_.Advance(1e-5 * latency_us(item.configuration, item.problem));
+  device.OnReport([&] {
     const auto job = queue.Get(profile.id + 1);
     if (job.ok() && job->seconds_left > 0)
       moments.push_back({clock_.NowUs(), job->seconds_left});
@@ -99,11 +106,12 @@ TEST_F(JobQueueMeasuringTest, TheTimeLeftIsOfTheWorkAndNotOfTheProblems) {
                       {.extents = {4096, 4096, 4096}}};
   std::vector<MeasuredProblem> results;
   ASSERT_EQ(Measure(queue, request, &results).state, JobState::kSucceeded);
-  device_.OnReport([] {});
+  queue_ = nullptr;
   ASSERT_GT(moments.size(), static_cast<size_t>(Candidates()));
   const double whole_s =
       static_cast<double>(clock_.NowUs() - moments[0].at_us) * 1e-6;
-  // By the problems it would be a thousandth of it, after the first.
+  // Counting problems it would be a thousandth of it, after the first. By
+  // samples of few waves it is several times too much at first, and falls.
   for (size_t i = static_cast<size_t>(Candidates()) / 2; i < moments.size();
        ++i) {
     const double left_s =
@@ -111,7 +119,7 @@ TEST_F(JobQueueMeasuringTest, TheTimeLeftIsOfTheWorkAndNotOfTheProblems) {
     // Candidates of a problem are not told apart: at its end that shows.
     if (left_s < 0.4 * whole_s) break;
     EXPECT_GT(moments[i].said_s, left_s / 4);
-    EXPECT_LT(moments[i].said_s, left_s * 4);
+    EXPECT_LT(moments[i].said_s, left_s * 10);
   }
 }
 
