@@ -70,6 +70,9 @@ make_wheel() {
   "${venv}/bin/python" scripts/lib/finish_wheel.py "${raw}"/repaired/*.whl --own LICENSE \
     --site-packages "$("${venv}/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" ||
     die "the wheel for ${python} has no licence for something in it: not kept"
+  # Unpacked, as pip does it: an extension that lacks a symbol says so when it is imported.
+  "${venv}/bin/python" -m zipfile -e "${raw}"/repaired/*.whl "${raw}/site"
+  (cd / && PYTHONPATH="${raw}/site" "${OLDPWD}/${venv}/bin/python" -c 'import wavetune') || die "the wheel for ${python} cannot be imported: not kept"
   mv "${raw}"/repaired/*.whl "${out}/"
   rm -rf "${raw}"
 }
