@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace wavetune {
-namespace {
 
 absl::Status CheckPrivateDir(const std::string& dir) {
   struct stat info {};
@@ -28,8 +27,6 @@ absl::Status CheckPrivateDir(const std::string& dir) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 SocketSurroundings SocketSurroundings::OfThisProcess() {
   SocketSurroundings around;

@@ -54,6 +54,9 @@ absl::Status PrepareSocketDir(
 // group or everybody may write to it.
 absl::Status MakePrivateDir(const std::string& dir);
 
+// Errors: as MakePrivateDir, and where there is none.
+absl::Status CheckPrivateDir(const std::string& dir);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_BASE_SOCKET_PATHS_H_

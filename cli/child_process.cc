@@ -173,9 +173,8 @@ absl::StatusOr<int> ChildProcess::Wait() {
   return *exit_code_;
 }
 
-pid_t ChildProcess::Leave() {
+void ChildProcess::Leave() {
   exit_code_ = kUnknownExitCode;  // Nothing is left to stop.
-  return pid_;
 }
 
 void ChildProcess::Stop() {

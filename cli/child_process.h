@@ -65,9 +65,10 @@ class ChildProcess {
   // Returns the exit code if the child has ended.
   std::optional<int> Poll();
 
-  // Lets the child go on without us, and returns its process id. Call nothing
-  // else afterwards.
-  pid_t Leave();
+  pid_t pid() const { return pid_; }
+
+  // Lets the child go on without us. Call nothing else afterwards.
+  void Leave();
 
   // Asks the child to end (SIGTERM), and after some seconds makes it. Cannot
   // fail; does nothing once it has ended.

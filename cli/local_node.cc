@@ -111,11 +111,16 @@ std::string LocalNode::EndOfLog(const std::string& program) const {
   return Tail(LogOf(program), begin == log_begins_.end() ? 0 : begin->second);
 }
 
-std::map<std::string, pid_t> LocalNode::Leave() {
-  std::map<std::string, pid_t> left;
-  if (daemon_ != nullptr) left[kDaemonName] = daemon_->Leave();
-  if (agent_ != nullptr) left[kAgentName] = agent_->Leave();
-  return left;
+std::map<std::string, pid_t> LocalNode::Started() const {
+  std::map<std::string, pid_t> started;
+  if (daemon_ != nullptr) started[kDaemonName] = daemon_->pid();
+  if (agent_ != nullptr) started[kAgentName] = agent_->pid();
+  return started;
+}
+
+void LocalNode::Leave() {
+  if (daemon_ != nullptr) daemon_->Leave();
+  if (agent_ != nullptr) agent_->Leave();
 }
 
 absl::Status LocalNode::CheckRuns(ChildProcess* child,
@@ -142,7 +147,8 @@ absl::Status LocalNode::WaitForDaemon(Daemon& daemon) {
                    " s: ", answer.message(), ":\n", EndOfLog(kDaemonName)));
 }
 
-absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
+absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon,
+                                                     const std::string& uuid) {
   const Clock::Duration deadline = SystemClock().SteadyNow() + kDeviceTimeout;
   while (SystemClock().SteadyNow() < deadline) {
     if (InterruptRequested()) return absl::CancelledError("interrupted");
@@ -152,15 +158,17 @@ absl::StatusOr<std::string> LocalNode::WaitForDevice(Daemon& daemon) {
         daemon.Ask<v1::ListDevicesResponse>(v1::ListDevicesRequest());
     if (devices.ok()) {
       for (const v1::DeviceStatus& device : devices->devices()) {
-        if (device.attached() && device.problem().empty())
+        if (device.attached() && device.problem().empty() &&
+            (uuid.empty() || device.facts().uuid() == uuid))
           return device.facts().uuid();
       }
     }
     SystemClock().Sleep(kPollInterval);
   }
   return absl::NotFoundError(absl::StrCat(
-      "no usable device within ", std::chrono::seconds(kDeviceTimeout).count(),
-      " s:\n", EndOfLog(kAgentName)));
+      uuid.empty() ? "no usable device" : absl::StrCat("no device ", uuid),
+      " within ", std::chrono::seconds(kDeviceTimeout).count(), " s:\n",
+      EndOfLog(kAgentName)));
 }
 
 }  // namespace wavetune::cli

@@ -45,14 +45,18 @@ class LocalNode {
   // it does not in time.
   absl::Status WaitForDaemon(Daemon& daemon);
 
-  // Waits until a device is attached and returns its UUID. Errors: CANCELLED
-  // after an interrupt; FAILED_PRECONDITION with the end of the log where a
-  // program ended; NOT_FOUND where no usable device appeared.
-  absl::StatusOr<std::string> WaitForDevice(Daemon& daemon);
+  // Waits until a device is attached, the one named `uuid` unless that is
+  // empty, and returns its UUID. Errors: CANCELLED after an interrupt;
+  // FAILED_PRECONDITION with the end of the log where a program ended;
+  // NOT_FOUND where no such usable device appeared.
+  absl::StatusOr<std::string> WaitForDevice(Daemon& daemon,
+                                            const std::string& uuid = "");
 
-  // Lets the programs that it started go on. Returns their process ids by the
-  // names of the programs.
-  std::map<std::string, pid_t> Leave();
+  // Returns the process ids of the programs that it started by their names.
+  std::map<std::string, pid_t> Started() const;
+
+  // Lets them go on.
+  void Leave();
 
  private:
   LocalNode(std::unique_ptr<ScratchFolder> scratch, std::string folder,

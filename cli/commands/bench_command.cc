@@ -2,11 +2,15 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/option_checks.h"
 #include "base/status_macros.h"
+#include "cli/child_process.h"
 #include "cli/commands/bench_report.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job_text.h"
@@ -22,6 +26,7 @@
 #include "fit/models/anchor_plan.h"
 #include "formats/kernel_folder.h"
 #include "formats/types.h"
+#include "model/kernel/backend_traits.h"
 #include "model/kernel/kernel_spec.h"
 
 namespace wavetune::cli {
@@ -220,9 +225,39 @@ absl::Status ProfileLocally(CommandContext& context, Daemon& daemon,
   return absl::OkStatus();
 }
 
+// The backends whose devices run the kernel; empty where nothing is known. A
+// machine may have others, which attach first.
+std::string BackendsFor(const KernelSpec& spec) {
+  std::set<absl::string_view> backends;
+  for (const Implementation& implementation : spec.implementations) {
+    const BackendTraits& traits = TraitsOf(implementation.backend);
+    if (traits.language != KernelLanguage::kRecording &&
+        !traits.devices.empty())
+      backends.insert(traits.devices);
+  }
+  return absl::StrJoin(backends, ",");
+}
+
 absl::Status RunLocally(CommandContext& context, BenchOptions options) {
   std::error_code error;
-  if (std::filesystem::is_directory(options.kernel, error)) {
+  // Where nobody named a folder, and none is here.
+  if (options.kernels_dirs == std::vector<std::string>{"kernels"} &&
+      !std::filesystem::is_directory("kernels", error)) {
+    const std::string beside = FolderBeside("kernels", "kernels");
+    if (!beside.empty()) options.kernels_dirs = {beside};
+  }
+  const bool is_folder = std::filesystem::is_directory(options.kernel, error);
+  std::string place = options.kernel;
+  for (const std::string& dir : options.kernels_dirs) {
+    if (!std::filesystem::is_directory(place, error))
+      place = absl::StrCat(dir, "/", options.kernel);
+  }
+  // Where it is not there the daemon says so.
+  if (std::filesystem::is_directory(place, error) && options.backends.empty()) {
+    ASSIGN_OR_RETURN(const KernelFolder folder, LoadKernelFolder(place));
+    options.backends = BackendsFor(folder.spec);
+  }
+  if (is_folder) {
     ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel));
     const std::filesystem::path path =
         std::filesystem::absolute(options.kernel).lexically_normal();
@@ -235,8 +270,9 @@ absl::Status RunLocally(CommandContext& context, BenchOptions options) {
                    LocalNode::Start(options.kernels_dirs, options.backends));
   ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
                    context.connect(node->endpoint()));
-  ASSIGN_OR_RETURN(std::string device, node->WaitForDevice(*daemon));
-  if (options.device.empty()) options.device = device;
+  ASSIGN_OR_RETURN(std::string device,
+                   node->WaitForDevice(*daemon, options.device));
+  options.device = device;
   *context.err << "device " << options.device << "\n";
   RETURN_IF_ERROR(ProfileLocally(context, *daemon, options));
   return RunAgainst(context, *daemon, options);
@@ -354,8 +390,10 @@ void AddBenchCommand(CommandRegistry& registry) {
       "sockets, and profile the kernel first");
   local->excludes(workload);
   command
-      ->add_option("--kernels-dir", options->kernels_dirs,
-                   "With --local: folder of kernel folders")
+      ->add_option(
+          "--kernels-dir", options->kernels_dirs,
+          "With --local: folder of kernel folders. Where none is here, "
+          "those that are installed beside this program")
       ->needs(local)
       ->capture_default_str();
   command

@@ -80,18 +80,20 @@ double DecisionNs(const ReportInput& report) {
 }
 
 // The page where `--out` says, else here, else, where nothing can be written
-// here, in a folder for temporary files. Sets `path`.
+// here, in a `folder` for temporary files. Sets `path`.
 absl::StatusOr<std::unique_ptr<StagedFile>> OpenPage(const std::string& out,
-                                                     std::string* path) {
+                                                     std::string* path,
+                                                     std::string* folder) {
   *path = out.empty() ? kDemoPage : out;
   absl::StatusOr<std::unique_ptr<StagedFile>> page = StagedFile::Open(*path);
   if (page.ok() || !out.empty()) return page;
   std::error_code error;
-  std::string folder =
+  std::string made =
       (std::filesystem::temp_directory_path(error) / "wavetune-demo-XXXXXX")
           .string();
-  if (error || mkdtemp(folder.data()) == nullptr) return page;
-  *path = folder + "/" + kDemoPage;
+  if (error || mkdtemp(made.data()) == nullptr) return page;
+  *folder = made;
+  *path = made + "/" + kDemoPage;
   return StagedFile::Open(*path);
 }
 
@@ -150,12 +152,14 @@ void PrintDemo(Output& out, const ReportInput& input, const Json& report,
       << absl::StrFormat("%.0f ns on this machine", decision_ns) << "\n";
 }
 
-absl::Status RunRecorded(CommandContext& context, const DemoOptions& options) {
+// Sets `made` to the folder that was made for the page, where one was.
+absl::Status ReplayRecorded(CommandContext& context, const DemoOptions& options,
+                            std::string* made) {
   ASSIGN_OR_RETURN(const std::string folder,
                    Installed("demo", "tests/data/h200/gemm_bf16"));
   std::string path;
   ASSIGN_OR_RETURN(const std::unique_ptr<StagedFile> page,
-                   OpenPage(options.out, &path));
+                   OpenPage(options.out, &path, made));
   Progress progress(*context.err, context.terminal);
   TraceReportOptions trace;
   trace.folder = folder;
@@ -189,6 +193,14 @@ absl::Status RunRecorded(CommandContext& context, const DemoOptions& options) {
       << "next       `wavetune demo --device cpu` measures a kernel on this "
          "machine\n";
   return absl::OkStatus();
+}
+
+absl::Status RunRecorded(CommandContext& context, const DemoOptions& options) {
+  std::string made;
+  absl::Status status = ReplayRecorded(context, options, &made);
+  std::error_code error;  // Also where the page is in it: then it stays.
+  if (!made.empty()) std::filesystem::remove(made, error);
+  return status;
 }
 
 absl::Status RunDemo(CommandContext& context, const DemoOptions& options) {

@@ -1,5 +1,6 @@
 // wavetune up, wavetune down: a daemon and an agent of this user.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/environment_variable.h"
@@ -22,6 +24,7 @@
 #include "base/status_macros.h"
 #include "cli/child_process.h"
 #include "cli/commands/commands.h"
+#include "cli/interrupt.h"
 #include "cli/json.h"
 #include "cli/local_node.h"
 #include "client/src/endpoint.h"
@@ -32,6 +35,8 @@ namespace {
 // A daemon ends its jobs in order, an agent kills a worker that hangs.
 constexpr auto kEndTimeout = std::chrono::seconds(20);
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
+
+constexpr mode_t kOthersRead = 0755;
 
 struct UpOptions {
   std::vector<std::string> kernels_dirs;
@@ -55,18 +60,43 @@ bool Runs(const std::string& program, pid_t pid) {
   return at != std::string::npos && stat[at + name.size()] != 'Z';
 }
 
-// Returns what was started and runs still.
+// Returns what was started and runs still. Nothing where somebody else may have
+// written it: anybody can make a folder in /tmp before us.
 Started ReadStarted() {
   Started started;
+  struct stat info {};
+  if (!CheckPrivateDir(DefaultSocketDir()).ok() ||
+      ::lstat(StartedFile().c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return started;
   std::ifstream file(StartedFile());
   std::string program;
   for (pid_t pid = 0; file >> program >> pid;) {
-    if (pid > 0 && Runs(program, pid)) started[program] = pid;
+    const bool ours = program == "wavetuned" || program == "wavetune-agent";
+    if (ours && pid > 0 && Runs(program, pid)) started[program] = pid;
   }
   return started;
 }
 
+// Makes the daemon's folder where it is missing, as it would. Errors: others
+// can write there.
+absl::Status MakeFolder() {
+  const std::string folder = DefaultSocketDir();
+  RETURN_IF_ERROR(PrepareSocketDir(folder));
+  if (::mkdir(folder.c_str(), kOthersRead) != 0 && errno != EEXIST) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("cannot make ", folder, ": ", std::strerror(errno)));
+  }
+  return CheckPrivateDir(folder);
+}
+
+// What is not there leaves no file.
 absl::Status WriteStarted(const Started& started) {
+  if (started.empty()) {
+    std::error_code error;
+    std::filesystem::remove(StartedFile(), error);
+    return absl::OkStatus();
+  }
   std::string text;
   for (const auto& [program, pid] : started)
     absl::StrAppend(&text, program, " ", pid, "\n");
@@ -113,6 +143,14 @@ std::string AttachedDevice(Daemon& daemon) {
   return "";
 }
 
+// Whether the socket at which a client of this user finds a daemon is that of
+// somebody else: for root both have one place.
+bool IsOfAnother(const std::string& endpoint) {
+  const std::string path(absl::StripPrefix(endpoint, "unix:"));
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && info.st_uid != ::geteuid();
+}
+
 struct Found {
   bool daemon = false;  // Somebody answers.
   std::string device;   // Attached there.
@@ -133,6 +171,39 @@ absl::StatusOr<Found> LookAround(CommandContext& context) {
   return answer;
 }
 
+// Starts what is missing and waits for a device, which it sets in `found`.
+absl::Status Start(CommandContext& context, const UpOptions& options,
+                   const std::vector<std::string>& kernels_dirs,
+                   bool start_agent, Found* found, Started* started,
+                   std::string* endpoint) {
+  ASSIGN_OR_RETURN(const std::string logs, LogFolder());
+  RETURN_IF_ERROR(MakeFolder());
+  if (InterruptRequested()) return absl::CancelledError("interrupted");
+  ASSIGN_OR_RETURN(const std::unique_ptr<LocalNode> node,
+                   LocalNode::StartForUser(!found->daemon, start_agent, logs,
+                                           kernels_dirs, options.python));
+  for (const auto& [program, pid] : node->Started()) (*started)[program] = pid;
+  // At once: a second Ctrl-C ends this program, and `down` is to end these.
+  RETURN_IF_ERROR(WriteStarted(*started));
+  *endpoint = node->endpoint();
+  ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
+                   context.connect(*endpoint));
+  RETURN_IF_ERROR(node->WaitForDaemon(*daemon));
+  absl::StatusOr<std::string> device = node->WaitForDevice(*daemon);
+  if (absl::IsCancelled(device.status())) return device.status();
+  if (device.ok()) {
+    found->device = *device;
+  } else {
+    // It serves what it has all the same, if it is there.
+    RETURN_IF_ERROR(
+        daemon->Ask<v1::GetStatusResponse>(v1::GetStatusRequest()).status());
+    *context.err << "no device: " << Lines(device.status().message(), "  ")
+                 << "\n";
+  }
+  node->Leave();
+  return absl::OkStatus();
+}
+
 absl::Status RunUp(CommandContext& context, const UpOptions& options) {
   if (!context.endpoint.empty() ||
       !EnvironmentVariable("WAVETUNE_ENDPOINT").empty()) {
@@ -143,7 +214,8 @@ absl::Status RunUp(CommandContext& context, const UpOptions& options) {
   ASSIGN_OR_RETURN(Found found, LookAround(context));
   Started started = ReadStarted();
   std::string endpoint = context.Endpoint();
-  const bool of_the_system = found.daemon && endpoint != OwnEndpoint();
+  const bool of_the_system =
+      found.daemon && (endpoint != OwnEndpoint() || IsOfAnother(endpoint));
   const bool start_agent = !of_the_system && found.device.empty() &&
                            !started.contains("wavetune-agent");
   if ((found.daemon && !options.kernels_dirs.empty()) ||
@@ -154,27 +226,13 @@ absl::Status RunUp(CommandContext& context, const UpOptions& options) {
   const std::vector<std::string> kernels_dirs =
       options.kernels_dirs.empty() ? KernelsBeside() : options.kernels_dirs;
   if (!found.daemon || start_agent) {
-    ASSIGN_OR_RETURN(const std::string logs, LogFolder());
-    ASSIGN_OR_RETURN(const std::unique_ptr<LocalNode> node,
-                     LocalNode::StartForUser(!found.daemon, start_agent, logs,
-                                             kernels_dirs, options.python));
-    endpoint = node->endpoint();
-    ASSIGN_OR_RETURN(const std::shared_ptr<Daemon> daemon,
-                     context.connect(endpoint));
-    RETURN_IF_ERROR(node->WaitForDaemon(*daemon));
-    absl::StatusOr<std::string> device = node->WaitForDevice(*daemon);
-    if (absl::IsCancelled(device.status())) return device.status();
-    if (device.ok()) {
-      found.device = *device;
-    } else {
-      // It serves what it has all the same, if it is there.
-      RETURN_IF_ERROR(
-          daemon->Ask<v1::GetStatusResponse>(v1::GetStatusRequest()).status());
-      *context.err << "no device: " << Lines(device.status().message(), "  ")
-                   << "\n";
+    const Started before = started;
+    const absl::Status status = Start(context, options, kernels_dirs,
+                                      start_agent, &found, &started, &endpoint);
+    if (!status.ok()) {
+      WriteStarted(before).IgnoreError();
+      return status;
     }
-    for (const auto& [program, pid] : node->Leave()) started[program] = pid;
-    RETURN_IF_ERROR(WriteStarted(started));
     if (!found.daemon && kernels_dirs.empty()) {
       *context.err << "no kernels: give their folder with --kernels-dir\n";
     }
@@ -215,19 +273,27 @@ absl::Status End(const std::string& program, pid_t pid) {
 
 absl::Status RunDown(CommandContext& context) {
   const Started started = ReadStarted();
+  Json ended = Json::array();
   for (const auto& [program, pid] : started) {
     RETURN_IF_ERROR(End(program, pid));
-    *context.out << program << " has ended\n";
+    ended.push_back(program);
+    if (!context.json) *context.out << program << " has ended\n";
   }
   std::error_code error;
   std::filesystem::remove(StartedFile(), error);
-  if (!started.empty()) return absl::OkStatus();
-  if (DiagnoseSocket(OwnEndpoint()).kind == SocketDiagnosis::Kind::kSilent) {
+  if (started.empty() &&
+      DiagnoseSocket(OwnEndpoint()).kind == SocketDiagnosis::Kind::kSilent) {
     return absl::FailedPreconditionError(
         absl::StrCat("somebody else started the daemon at ", OwnEndpoint(),
                      ": end it where it was started"));
   }
-  *context.out << "nothing is up\n";
+  if (context.json) {
+    Json json;
+    json["ended"] = ended;
+    PrintJson(*context.out, json);
+  } else if (started.empty()) {
+    *context.out << "nothing is up\n";
+  }
   return absl::OkStatus();
 }
 

@@ -1,8 +1,6 @@
 #include "fit/plan/predicted_cost.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
 #include <utility>
 
 #include "model/kernel/kernel_spec.h"
@@ -31,31 +29,39 @@ double IterationsOf(const KernelSpec& spec, const Configuration& configuration,
 
 }  // namespace
 
-double PredictedCostUs(const ProfileInput& input,
-                       const std::vector<MeasureItem>& items) {
+CostPredictor::CostPredictor(const ProfileInput& input) : spec_(*input.spec) {
   std::vector<double> all;
   std::map<std::pair<std::string, Configuration>, std::vector<double>> own;
   for (const Sample& sample : input.samples) {
     const double each_us =
         sample.device_time_us /
-        IterationsOf(*input.spec, sample.configuration, sample.problem);
+        IterationsOf(spec_, sample.configuration, sample.problem);
     all.push_back(each_us);
     own[{sample.problem.specialisation, sample.configuration}].push_back(
         each_us);
   }
-  if (all.empty()) return 0;
-  const double usual_us = Median(std::move(all));
+  if (!all.empty()) usual_us_ = Median(std::move(all));
+  for (auto& [candidate, each_us] : own)
+    own_us_[candidate] = Median(std::move(each_us));
+}
+
+double CostPredictor::CostUs(const std::vector<MeasureItem>& items) const {
+  if (own_us_.empty()) return 0;
   double cost_us = 0;
   for (const MeasureItem& item : items) {
     const auto found =
-        own.find({item.problem.specialisation, item.configuration});
-    const double each_us =
-        found == own.end() ? usual_us : Median(found->second);
+        own_us_.find({item.problem.specialisation, item.configuration});
+    const double each_us = found == own_us_.end() ? usual_us_ : found->second;
     cost_us += std::max(
         kLeastUs,
-        each_us * IterationsOf(*input.spec, item.configuration, item.problem));
+        each_us * IterationsOf(spec_, item.configuration, item.problem));
   }
   return cost_us;
+}
+
+double PredictedCostUs(const ProfileInput& input,
+                       const std::vector<MeasureItem>& items) {
+  return CostPredictor(input).CostUs(items);
 }
 
 }  // namespace wavetune

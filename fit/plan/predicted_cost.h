@@ -1,10 +1,13 @@
 // PredictedCostUs: the cost of measuring something, by earlier
 // measurements.
 //
-// Thread safety: pure functions.
+// Thread safety: pure functions; a predictor may be read by several threads.
 #ifndef WAVETUNE_FIT_PLAN_PREDICTED_COST_H_
 #define WAVETUNE_FIT_PLAN_PREDICTED_COST_H_
 
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "fit/profile.h"
@@ -19,6 +22,21 @@ namespace wavetune {
 // be many times as much. 0 without samples. Cannot fail.
 double PredictedCostUs(const ProfileInput& input,
                        const std::vector<MeasureItem>& items);
+
+// The same for several sets of items, looking through the samples once.
+class CostPredictor {
+ public:
+  // `input.spec` outlives this.
+  explicit CostPredictor(const ProfileInput& input);
+
+  double CostUs(const std::vector<MeasureItem>& items) const;
+
+ private:
+  const KernelSpec& spec_;
+  // Of an iteration, in the median: of all samples (0: none), of a candidate's.
+  double usual_us_ = 0;
+  std::map<std::pair<std::string, Configuration>, double> own_us_;
+};
 
 }  // namespace wavetune
 

@@ -60,6 +60,17 @@ absl::StatusOr<std::vector<Configuration>> CandidatePool::Usable(
   return usable;
 }
 
+std::vector<Configuration> CandidatePool::Expected(
+    const std::string& specialisation) const {
+  std::vector<Configuration> expected =
+      EnumerateConfigurations(kernel_->spec.Of(specialisation));
+  std::erase_if(expected, [&](const Configuration& configuration) {
+    const auto found = known_.find({specialisation, configuration});
+    return found != known_.end() && found->second.excluded();
+  });
+  return expected;
+}
+
 bool CandidatePool::IsUsable(const std::string& specialisation,
                              const Configuration& configuration) const {
   const auto found = known_.find({specialisation, configuration});

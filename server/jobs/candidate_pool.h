@@ -39,6 +39,10 @@ class CandidatePool {
   absl::StatusOr<std::vector<Configuration>> Usable(
       const std::string& specialisation);
 
+  // Returns the same without compiling: what nothing is known of counts. Cannot
+  // fail.
+  std::vector<Configuration> Expected(const std::string& specialisation) const;
+
   // Returns whether a candidate is known and not excluded.
   bool IsUsable(const std::string& specialisation,
                 const Configuration& configuration) const;

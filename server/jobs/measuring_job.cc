@@ -144,8 +144,17 @@ absl::Status MeasuringJob::Run() {
 
 absl::StatusOr<std::vector<MeasureItem>> MeasuringJob::LegalAt(
     const Problem& problem) {
+  const int64_t began_us = services_.clock->NowUs();
   ASSIGN_OR_RETURN(const std::vector<Configuration> candidates,
                    pool_.Usable(problem.specialisation));
+  // What compiling takes says nothing of the measurements that are left.
+  measuring_since_us_ += services_.clock->NowUs() - began_us;
+  return LegalOf(candidates, problem);
+}
+
+std::vector<MeasureItem> MeasuringJob::LegalOf(
+    const std::vector<Configuration>& candidates,
+    const Problem& problem) const {
   std::vector<MeasureItem> items;
   for (const Configuration& configuration : candidates) {
     if (IsLegal(kernel_->spec.Of(problem.specialisation), configuration,
@@ -157,23 +166,27 @@ absl::StatusOr<std::vector<MeasureItem>> MeasuringJob::LegalAt(
 }
 
 absl::Status MeasuringJob::PlanWork() {
-  ASSIGN_OR_RETURN(const SampleSet profiled,
-                   LoadProfilesOf(*services_.samples, control_->record().key));
+  // It is for progress alone: where samples cannot be read, nothing is known.
+  const absl::StatusOr<SampleSet> profiled =
+      LoadProfilesOf(*services_.samples, control_->record().key);
   ProfileInput input;
   input.spec = &kernel_->spec;
-  input.samples = SamplesOf(profiled);
-  const int64_t in_rounds =
-      request_.rounds * (2 + (exhaustive() ? request_.remeasure_leaders : 0));
+  if (profiled.ok()) input.samples = SamplesOf(*profiled);
+  const CostPredictor predictor(input);
+  std::map<std::string, std::vector<Configuration>> candidates;
   for (const Problem& problem : request_.problems) {
+    RETURN_IF_ERROR(control_->CheckGoOn());
     std::vector<MeasureItem> items;
     if (exhaustive()) {
-      ASSIGN_OR_RETURN(items, LegalAt(problem));
+      const auto [own, is_new] = candidates.try_emplace(problem.specialisation);
+      if (is_new) own->second = pool_.Expected(problem.specialisation);
+      items = LegalOf(own->second, problem);
     }
-    Work work{.measurements = static_cast<int64_t>(items.size()) + in_rounds};
+    Work work{.measurements = static_cast<int64_t>(items.size()) + InRounds()};
     if (items.empty()) {
       items.push_back({kernel_->spec.default_configuration, problem});
     }
-    work.cost_us = PredictedCostUs(input, items);
+    work.cost_us = predictor.CostUs(items);
     // Nobody has profiled it.
     if (work.cost_us == 0) work.cost_us = static_cast<double>(items.size());
     work_.push_back(work);
@@ -412,6 +425,9 @@ absl::StatusOr<std::vector<Configuration>> MeasuringJob::MeasureAll(
       }
     }
   } else {
+    // Now it is known what compiles.
+    work_[problem_index_].measurements =
+        static_cast<int64_t>(items.size()) + InRounds();
     RETURN_IF_ERROR(MeasureUnrecorded(items, at));
   }
   for (const auto* missing : {&device_.unprepared(), &pool_.crashed()}) {

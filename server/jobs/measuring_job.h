@@ -142,10 +142,18 @@ class MeasuringJob {
   absl::Status MeasureProblems();
   // Every candidate that compiles and is legal there.
   absl::StatusOr<std::vector<MeasureItem>> LegalAt(const Problem& problem);
+  std::vector<MeasureItem> LegalOf(const std::vector<Configuration>& candidates,
+                                   const Problem& problem) const;
   // Plans the measurements at each problem and, by the samples of profiles,
   // their cost. Problems differ in it by far: their number says little of the
-  // time left.
+  // time left. Compiles nothing, so that a specialisation that fails takes no
+  // result of another with it. Errors: CANCELLED.
   absl::Status PlanWork();
+  // The measurements at a problem but those of an exhaustive pass.
+  int64_t InRounds() const {
+    return request_.rounds *
+           (2 + (exhaustive() ? request_.remeasure_leaders : 0));
+  }
   void CountMeasured(int64_t measurements);
   // What engines and the caller name there, as far as it can be launched.
   std::vector<Rival> RivalsAt(const Problem& problem) const;

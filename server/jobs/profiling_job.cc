@@ -384,6 +384,7 @@ absl::Status ProfilingJob::CheckCandidates() const {
 absl::Status ProfilingJob::MeasurePlanned() {
   const int64_t started_us = services_.clock->NowUs();
   const size_t samples_before = input_.samples.size();
+  const double used_before_us = control_->record().device_time_us;
   StepPlanner planner(services_);
   for (;;) {
     RETURN_IF_ERROR(control_->CheckGoOn());
@@ -391,7 +392,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
     const ProfileStep step = planner.Next(input_, failed_);
     if (step.items.empty() || device_.budget_spent()) return absl::OkStatus();
     if (input_.options.devices > 1) planner.PlanBeside(input_, failed_);
-    ReportProgress(step, started_us, samples_before);
+    ReportProgress(step, started_us, samples_before, used_before_us);
     const auto on_result = [&](size_t index, const DeviceTeam::Result& result) {
       const MeasureItem& item = planner.Done(index);
       if (result.sample) {
@@ -406,7 +407,7 @@ absl::Status ProfilingJob::MeasurePlanned() {
             result.failure.empty() ? "failed while measured" : result.failure;
         TakeRecord({item.problem.specialisation, std::move(crashed)});
       }
-      ReportProgress(step, started_us, samples_before);
+      ReportProgress(step, started_us, samples_before, used_before_us);
     };
     const auto more = [&]() -> DeviceTeam::Batch {
       const std::optional<ProfileStep> next = planner.TryNext(input_, failed_);
@@ -421,7 +422,8 @@ absl::Status ProfilingJob::MeasurePlanned() {
 }
 
 void ProfilingJob::ReportProgress(const ProfileStep& step, int64_t started_us,
-                                  size_t samples_before) {
+                                  size_t samples_before,
+                                  double used_before_us) {
   const auto done = static_cast<int64_t>(input_.samples.size());
   const int64_t total = std::max(step.samples_planned, done);
   samples_planned_ = total;
@@ -438,10 +440,12 @@ void ProfilingJob::ReportProgress(const ProfileStep& step, int64_t started_us,
                                  : -1;
     // Or until the device time is spent, whatever is planned.
     const double limit_us = MeasuringLimitUs(job);
-    if (limit_us > 0 && job.device_time_us > 0) {
+    // Earlier rounds, and those before a restart, are not in `elapsed_s`.
+    const double used_us = job.device_time_us - used_before_us;
+    if (limit_us > 0 && used_us > 0) {
       job.seconds_left = std::min(
           job.seconds_left,
-          elapsed_s * std::max(0.0, limit_us / job.device_time_us - 1));
+          elapsed_s * std::max(0.0, limit_us - job.device_time_us) / used_us);
     }
   });
 }

@@ -101,7 +101,7 @@ class ProfilingJob {
   // Returns what an outcome has to mention whatever it is.
   std::string Remarks() const;
   void ReportProgress(const ProfileStep& step, int64_t started_us,
-                      size_t samples_before);
+                      size_t samples_before, double used_before_us);
   // The record of a table of this job.
   TableRecord RecordOf(const FitResult& fit, const std::string& why) const;
 

@@ -62,15 +62,17 @@ class InstalledTest(unittest.TestCase):
                     found.append((path / "cmdline").read_text().replace("\0", " "))
         return found
 
-    def interrupt(self, after_s: float, *words: str) -> None:
+    def interrupt(self, after_s: float, *words: str, signals: tuple[int, ...] = (signal.SIGINT,)) -> None:
         """Ctrl-C so many seconds after the start: it ends at once, or had ended, and says nothing but that."""
         with self.start(*words) as process:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(after_s)
-            process.send_signal(signal.SIGINT)
             began = time.monotonic()
+            for number in signals:
+                process.send_signal(number)
+                time.sleep(0.01)
             _, err = process.communicate(timeout=60)
-        self.assertIn(process.returncode, (0, 130, -signal.SIGINT), err)
+        self.assertIn(process.returncode, (0, 128 + signals[0], -signals[0]), err)
         self.assertLess(time.monotonic() - began, 20)
 
     def in_bare_root(self, script: str) -> str:
@@ -118,6 +120,7 @@ class UpTest(InstalledTest):
         self.assertIn("wavetuned has ended", down.stdout)
         self.assertEqual(self.run_command("status").returncode, 3)
         self.assertIn("nothing is up", self.run_command("down").stdout)
+        self.assertEqual(json.loads(self.run_command("down", "--json").stdout), {"ended": []})
         for pid in again["started"].values():
             stat = pathlib.Path(f"/proc/{pid}/stat")
             self.assertTrue(not stat.exists() or ") Z " in stat.read_text())
@@ -128,7 +131,7 @@ class UpTest(InstalledTest):
         self.assertIn("a daemon answers at", up.stdout)
         self.assertIn("no device: wavetune-agent ended", up.stderr)
         self.assertEqual(self.run_command("status").returncode, 0)
-        self.assertEqual(self.run_command("down").returncode, 0)
+        self.assertEqual(json.loads(self.run_command("down", "--json").stdout), {"ended": ["wavetuned"]})
 
     def test_what_it_cannot_do_it_says(self) -> None:
         elsewhere = self.run_command("up", WAVETUNE_ENDPOINT="/x/reader.sock")
@@ -167,11 +170,42 @@ class UpTest(InstalledTest):
         self.assertIn("wavetuned", self.up()["started"])
 
     def test_ctrl_c_leaves_nothing(self) -> None:
-        for after_s in (0.02, 0.1, 0.3, 0.6):
-            self.interrupt(after_s, "up")
-            self.run_command("down")
-            self.assertEqual(self.processes(), [], after_s)
+        # A closed terminal, too; the second Ctrl-C does not wait for what was started, and `down` knows of it.
+        for signals in ((signal.SIGINT,), (signal.SIGHUP,), (signal.SIGINT, signal.SIGINT)):
+            for after_s in (0.02, 0.1, 0.3, 0.6):
+                self.interrupt(after_s, "up", signals=signals)
+                self.run_command("down")
+                self.assertEqual(self.processes(), [], (signals, after_s))
         self.assertEqual([str(path) for path in (self.folder / "run").rglob("*.sock")], [])
+
+    def test_down_believes_no_stranger(self) -> None:
+        place = self.folder / "run/wavetune"
+        place.mkdir(mode=0o700)
+        pids = place / "up.pids"
+        program = self.folder / "wavetuned"
+        shutil.copy2("/bin/sleep", program)
+        with (subprocess.Popen(["sleep", "60"], **USER) as other, subprocess.Popen([program, "60"], **USER) as daemon):
+            try:
+                pids.write_text(f"sleep {other.pid}\n")
+                for path in (place, pids):
+                    if USER:
+                        os.chown(path, NOBODY, NOBODY)
+                self.assertIn("nothing is up", self.run_command("down").stdout)
+                # Others can write to the folder, or to the file; then nobody can.
+                for folder_mode, file_mode in ((0o777, 0o600), (0o700, 0o666), (0o700, 0o600)):
+                    self.assertIsNone(daemon.poll())
+                    pids.write_text(f"wavetuned {daemon.pid}\n")
+                    if USER:
+                        os.chown(pids, NOBODY, NOBODY)
+                    pids.chmod(file_mode)
+                    place.chmod(folder_mode)
+                    down = self.run_command("down")
+                    self.assertEqual(down.returncode, 0, down.stderr)
+                self.assertEqual(daemon.wait(10), -signal.SIGTERM)
+                self.assertIsNone(other.poll())
+            finally:
+                other.kill()
+                daemon.kill()
 
     def test_in_a_container_one_line_is_enough(self) -> None:
         # As root, which has no runtime folder there, and finds the daemon without being told.
@@ -186,8 +220,11 @@ class UpTest(InstalledTest):
             f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups ./wavetuned --socket-dir /run/wavetune > ../log 2>&1 & "
             "daemon=$!\n"
             "for i in $(seq 100); do as_user ./wavetune status > /dev/null 2>&1 && break; sleep 0.1; done\n"
-            "as_user ./wavetune up; as_user ./wavetune down; kill $daemon; wait $daemon || true\n")
-        self.assertIn("the system's daemon answers at unix:/run/wavetune/reader.sock", said)
+            "as_user ./wavetune up; as_user ./wavetune down\n"
+            # Root's own place is the same.
+            "./wavetune up --json; ./wavetune up; ./wavetune down || true; kill $daemon; wait $daemon || true\n")
+        self.assertEqual(said.count("the system's daemon answers at unix:/run/wavetune/reader.sock"), 2, said)
+        self.assertNotIn('"started"', said)
         self.assertIn("nothing is up", said)
 
     def test_it_does_not_end_what_somebody_else_started(self) -> None:
@@ -252,6 +289,13 @@ class DemoTest(InstalledTest):
             self.interrupt(after_s, "demo", "--device", "cpu")
         self.assertEqual(self.processes(), [])
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+        # Where nothing can be written the page has a folder, which is there with it alone.
+        self.folder.chmod(0o555)
+        self.addCleanup(self.folder.chmod, 0o755)
+        for after_s in (0.02, 0.1, 0.3):
+            self.interrupt(after_s, "demo")
+        for made in (self.folder / "tmp").iterdir():
+            self.assertEqual([path.name for path in made.iterdir()], ["wavetune-demo.html"])
 
 
 if __name__ == "__main__":
