@@ -7,9 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace wavetune {
+
+// Of sockaddr_un.
+constexpr size_t kMaxSocketPath = 107;
 
 absl::Status CheckPrivateDir(const std::string& dir) {
   struct stat info {};
@@ -68,6 +74,21 @@ absl::Status MakePrivateDir(const std::string& dir) {
         absl::StrCat("cannot make ", dir, ": ", std::strerror(errno)));
   }
   return CheckPrivateDir(dir);
+}
+
+bool IsEndpoint(absl::string_view target) {
+  if (absl::ConsumePrefix(&target, "unix:")) {
+    absl::ConsumePrefix(&target, "//");
+    return !target.empty() && target.size() <= kMaxSocketPath;
+  }
+  const size_t colon = target.rfind(':');
+  if (colon == target.npos || colon + 1 == target.size() ||
+      !absl::c_all_of(target.substr(colon + 1), absl::ascii_isdigit))
+    return false;
+  absl::string_view host = target.substr(0, colon);
+  if (absl::ConsumePrefix(&host, "["))
+    return absl::ConsumeSuffix(&host, "]") && !host.empty();
+  return !host.empty() && host.find_first_of(":/") == host.npos;
 }
 
 }  // namespace wavetune

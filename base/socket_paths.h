@@ -57,6 +57,15 @@ absl::Status MakePrivateDir(const std::string& dir);
 // Errors: as MakePrivateDir, and where there is none.
 absl::Status CheckPrivateDir(const std::string& dir);
 
+// Which endpoints are legal, for messages.
+inline constexpr absl::string_view kLegalEndpoints =
+    "the path of a socket (at most 107 characters), unix:/path or host:port "
+    "([address]:port of IPv6), without a scheme like http://";
+
+// Returns whether a gRPC target is one of these. gRPC would take
+// "tcp://host:1" for the name of a host, and look it up until the deadline.
+bool IsEndpoint(absl::string_view target);
+
 }  // namespace wavetune
 
 #endif  // WAVETUNE_BASE_SOCKET_PATHS_H_

@@ -106,5 +106,15 @@ TEST_F(SocketPathsTest, AnotherUsersFolderIsRefused) {
   EXPECT_TRUE(absl::IsPermissionDenied(MakePrivateDir(dir)));
 }
 
+TEST(IsEndpointTest, TakesSocketsAndPortsWithoutAScheme) {
+  for (const char* legal : {"unix:/a.sock", "unix:///a.sock", "unix:a.sock",
+                            "host:1", "1.2.3.4:56", "[::1]:7"})
+    EXPECT_TRUE(IsEndpoint(legal)) << legal;
+  for (const char* illegal :
+       {"", "host", "host:", ":1", "host:abc", "host:1x", "tcp://host:1",
+        "unix-abstract:name", "dns:///host:1", "::1:7", "agent.sock"})
+    EXPECT_FALSE(IsEndpoint(illegal)) << illegal;
+}
+
 }  // namespace
 }  // namespace wavetune

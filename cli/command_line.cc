@@ -91,7 +91,7 @@ class Parser {
   // action).
   int Parse(std::vector<std::string> arguments, CommandContext& context) {
     // "help tables list" is "tables list --help".
-    if (!arguments.empty() && arguments.front() == "help") {
+    while (!arguments.empty() && arguments.front() == "help") {
       std::rotate(arguments.begin(), arguments.begin() + 1, arguments.end());
       arguments.back() = "--help";
     }
@@ -102,7 +102,9 @@ class Parser {
     try {
       app_.parse(arguments);
     } catch (const CLI::ParseError& error) {  // They end here.
-      if (error.get_exit_code() != 0) return End(WrongUsage(error), context);
+      // Help of what is no command would be that of another.
+      if (error.get_exit_code() != 0 || !app_.remaining(true).empty())
+        return End(WrongUsage(error), context);
       app_.exit(error, context.out->stream(), context.err->stream());
       return End(absl::OkStatus(), context);  // Help, or the version.
     }

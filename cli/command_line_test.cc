@@ -57,7 +57,10 @@ TEST_F(CommandLineTest, AnUnknownWordIsNamedWithTheOneThatWasMeant) {
            {{"status", "--jsn"},
             "unknown option \"--jsn\"; did you mean --json?"},
            {{"reprofile", "--kernl=x"}, "did you mean --kernel?"},
-           {{"devices", "foo"}, "unknown argument \"foo\""}}) {
+           {{"devices", "foo"}, "unknown argument \"foo\""},
+           {{"help", "statu"}, "\"statu\"; did you mean status?"},
+           {{"help", "tables", "lst"}, "\"lst\"; did you mean list?"},
+           {{"statu", "--help"}, "\"statu\"; did you mean status?"}}) {
     EXPECT_EQ(Run(arguments), kExitUsage) << arguments[0];
     EXPECT_THAT(err_.str(), HasSubstr(said));
     EXPECT_THAT(err_.str(), HasSubstr("\n  wavetune help"));
@@ -218,6 +221,7 @@ TEST_F(CommandLineTest, HelpAndVersionAreCommandsToo) {
   EXPECT_THAT(help, HasSubstr("wavetune tables list"));
   EXPECT_EQ(Run({"tables", "list", "--help"}), kExitOk);
   EXPECT_EQ(out_.str(), help);
+  EXPECT_EQ(Run({"help", "help"}), kExitOk);
   EXPECT_EQ(Run({"help"}), kExitOk);
   EXPECT_THAT(out_.str(), HasSubstr("COMMAND"));
   EXPECT_EQ(Run({"version"}), kExitOk);

@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "base/clock.h"
 #include "base/socket_diagnosis.h"
+#include "base/socket_paths.h"
 #include "base/status_macros.h"
 #include "cli/advice.h"
 #include "cli/daemon.h"

@@ -12,6 +12,7 @@
 #include "base/library_log.h"
 #include "base/log.h"
 #include "base/process_signals.h"
+#include "base/socket_paths.h"
 #include "base/standard_output.h"
 #include "base/status_macros.h"
 #include "profiler_agent/agent_arguments.h"
@@ -110,6 +111,9 @@ int Main(int argc, char** argv) {
   invocation.ChooseCacheDir();
   if (app.got_subcommand("compile")) return RunCompile(arguments);
   if (app.got_subcommand("export")) return RunExport(arguments);
+  // No daemon will ever be there; files of TLS may come later.
+  if (!IsEndpoint(GrpcTarget(arguments.endpoint)))
+    return Exit(CheckEndpoint(arguments.endpoint));
   const absl::Status injected = CheckInject(arguments.backend.inject);
   if (!injected.ok()) return Exit(injected);
   try {

@@ -312,16 +312,18 @@ absl::StatusOr<std::map<std::string, std::string>> KernelFromTemplate(
 }
 
 absl::StatusOr<std::map<std::string, std::string>> KernelFromTriton(
-    const std::string& name, const std::string& from,
-    const std::string& python) {
+    const std::string& name, const std::string& from, const std::string& python,
+    std::string* remarks) {
   RETURN_IF_ERROR(CheckName(name));
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder,
                    ScratchFolder::Create());
   const std::string written = folder->path() + "/files.json";
+  const std::string said = folder->path() + "/said";
   absl::StatusOr<std::unique_ptr<ChildProcess>> child = ChildProcess::Start(
       {python, "-c", std::string(template_files::kReadTriton), from, name,
        written},
-      {});
+      // Standard output is for our results, whatever a module prints.
+      {.log_path = said, .output_path = "/dev/null"});
   if (!child.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
         child.status().message(),
@@ -329,9 +331,12 @@ absl::StatusOr<std::map<std::string, std::string>> KernelFromTriton(
         "Triton with --python or WAVETUNE_PYTHON"));
   }
   ASSIGN_OR_RETURN(const int code, (*child)->Wait());
-  // It has said what is wrong.
-  if (code == kExitUsage) return absl::InvalidArgumentError("");
-  if (code != 0) return absl::UnknownError("");
+  *remarks = absl::StripAsciiWhitespace(
+      ReadInputFile(said, kMostPythonWrites).value_or(""));
+  if (code != 0 && remarks->empty())
+    *remarks = absl::StrCat(python, " ended with exit code ", code);
+  if (code == kExitUsage) return absl::InvalidArgumentError(*remarks);
+  if (code != 0) return absl::UnknownError(*remarks);
   ASSIGN_OR_RETURN(const std::string text,
                    ReadInputFile(written, kMostPythonWrites));
   std::map<std::string, std::string> files =

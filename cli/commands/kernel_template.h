@@ -37,11 +37,11 @@ absl::StatusOr<std::map<std::string, std::string>> KernelFromTemplate(
 // imports. The source is without @triton.autotune and @triton.heuristics; the
 // manifest has
 // TODO where only an author knows. Errors: INVALID_ARGUMENT for a name that no
-// kernel can have, and without a message where Python has said what is wrong;
-// FAILED_PRECONDITION where Python does not run.
+// kernel can have, and where Python says what is wrong; FAILED_PRECONDITION
+// where Python does not run. `remarks` is what Python says else.
 absl::StatusOr<std::map<std::string, std::string>> KernelFromTriton(
-    const std::string& name, const std::string& from,
-    const std::string& python);
+    const std::string& name, const std::string& from, const std::string& python,
+    std::string* remarks);
 
 }  // namespace wavetune::cli
 

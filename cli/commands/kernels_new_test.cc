@@ -129,6 +129,8 @@ TEST_F(KernelsNewTest, SaysWhatToBeginWith) {
 TEST_F(KernelsNewTest, WritesWhatPythonReadsOfAFunctionAndCheckNamesEachGap) {
   const std::string python = Path("python");
   std::ofstream(python) << R"(#!/bin/sh
+echo printed
+echo 'mine.py imports torch' >&2
 [ "$3 $4" = "module:scale mine" ] || exit 2
 cat > "$5" <<'end'
 {"README.md": "# mine\n", "mine.py": "", "reference.cu": "",
@@ -141,7 +143,20 @@ end
                 "--dir", folder_.path()});
   };
   EXPECT_EQ(from("module:other"), kExitUsage);
+  EXPECT_EQ(err_.str(), "wavetune: mine.py imports torch\n");
+  EXPECT_EQ(Run({"kernels", "new", "mine", "--from", "module:other", "--python",
+                 python, "--json"}),
+            kExitUsage);
+  EXPECT_EQ(Json::parse(err_.str())["error"]["message"],
+            "mine.py imports torch");
   ASSERT_EQ(from("module:scale"), kExitOk) << err_.str();
+  EXPECT_EQ(err_.str(), "mine.py imports torch\n");
+  EXPECT_THAT(out_.str(), Not(HasSubstr("printed")));
+  fs::remove_all(Path("mine"));
+  ASSERT_EQ(Run({"-q", "kernels", "new", "mine", "--from", "module:scale",
+                 "--python", python, "--dir", folder_.path()}),
+            kExitOk);
+  EXPECT_EQ(err_.str(), "");
   EXPECT_THAT(ReadAll(Path("mine/README.md")),
               HasSubstr("wavetune kernels compile mine --arch sm_90a"));
   EXPECT_EQ(Run({"kernels", "check", Path("mine")}), kExitFailed);

@@ -34,11 +34,14 @@ absl::Status RunNew(CommandContext& context, const NewOptions& options) {
     return absl::InvalidArgumentError(
         "say what to begin with: --like TEMPLATE, or --from MODULE:FUNCTION");
   }
+  std::string remarks;
   ASSIGN_OR_RETURN(
       const auto files,
       options.from.empty()
           ? KernelFromTemplate(options.name, options.like, options.backend)
-          : KernelFromTriton(options.name, options.from, options.python));
+          : KernelFromTriton(options.name, options.from, options.python,
+                             &remarks));
+  if (!remarks.empty()) *context.err << Lines(remarks) << "\n";
   const std::string path =
       (fs::path(options.folder) / options.name).lexically_normal().string();
   std::error_code error;

@@ -9,6 +9,12 @@ The source has the function, and what of its module the function needs, without 
 manifest needs what only an author knows it has TODO, which `wavetune kernels check` names.
 """
 
+# ruff: noqa: E402
+import sys
+
+# `python -c` looks into the working folder first: a copy.py there is not Python's own copy.
+sys.path[:] = [folder for folder in sys.path if folder]
+
 import ast
 import importlib
 import importlib.util
@@ -16,7 +22,6 @@ import inspect
 import itertools
 import json
 import os
-import sys
 import traceback
 
 READS = ("load",)
@@ -28,7 +33,7 @@ ALLOWED = "an agent imports Triton, the standard library and the kernel's source
 
 
 def refuse(text):
-    print(f"wavetune: {text}", file=sys.stderr)
+    print(text, file=sys.stderr)
     sys.exit(2)
 
 
@@ -51,13 +56,18 @@ def import_function(place):
             path = os.path.abspath(module_name)
             if not os.path.isfile(path):
                 refuse(f"there is no file {path}")
-            sys.path.insert(0, os.path.dirname(path))
+            # What lies beside the file: behind the standard library, before what is installed.
+            ends = (at for at, one in enumerate(sys.path) if one.endswith("-packages"))
+            sys.path.insert(next(ends, len(sys.path)), os.path.dirname(path))
             module_name = os.path.basename(path)[:-3]
-            spec = importlib.util.spec_from_file_location(module_name, path)
+            taken = module_name in sys.stdlib_module_names or module_name in sys.modules
+            own_name = module_name + "_kernel" * taken
+            spec = importlib.util.spec_from_file_location(own_name, path)
             module = importlib.util.module_from_spec(spec)
-            sys.modules[module_name] = module
+            sys.modules[own_name] = module
             spec.loader.exec_module(module)
         else:
+            sys.path.append(os.getcwd())
             module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         refuse(
@@ -107,6 +117,8 @@ def bound_names(statement):
             names.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):  # Of an if, or a try.
+            names.add(node.name)
     return names
 
 
@@ -117,50 +129,75 @@ def is_jit(decorator):
 
 def needed_statements(function):
     """Returns the module's statements that the function needs, in their order."""
-    binders = {name: one for one in function.tree.body for name in bound_names(one)}
+    binders = {}
+    for one in function.tree.body:
+        for name in bound_names(one):
+            binders.setdefault(name, []).append(one)
     if function.name not in binders:
         refuse(f"{function.path} defines no {function.name!r} at its top level")
-    needed, open_ends = [], [function.name]
+    # "*": what a module gives without a name.
+    needed, open_ends = [], [*binders[function.name], *binders.get("*", [])]
     while open_ends:
-        statement = binders.get(open_ends.pop())
-        if statement is None or statement in needed:
+        statement = open_ends.pop()
+        if statement in needed:
             continue
         needed.append(statement)
         if isinstance(statement, ast.FunctionDef):
             statement.decorator_list = [one for one in statement.decorator_list if is_jit(one)]
-        open_ends += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        names = [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        open_ends += [one for name in names for one in binders.get(name, [])]
     return [one for one in function.tree.body if one in needed]
 
 
 def text_of(function, statement):
+    if not hasattr(statement, "decorator_list"):  # May share its line with others.
+        return ast.get_source_segment(function.text, statement)
     lines = function.text.splitlines()
-    parts = [(one.lineno, one.end_lineno) for one in getattr(statement, "decorator_list", [])]
+    parts = [(one.lineno, one.end_lineno) for one in statement.decorator_list]
     parts.append((statement.lineno, statement.end_lineno))
     return "\n".join(line for begin, end in parts for line in lines[begin - 1 : end])
 
 
-def imported_files(function, statements):
-    """Returns the modules beside the function's that it needs, name to text; and what else, which
-    no agent can import."""
+def source_of(function, statements):
+    """Returns their text in their order: a constant may be made by a function above it."""
+    text, after_block = "", True
+    for one in statements:
+        block = hasattr(one, "decorator_list")
+        text += ("\n\n\n" if block or after_block else "\n") * bool(text) + text_of(function, one)
+        after_block = block
+    return text + "\n"
+
+
+def imported_modules(node):
+    """Returns what is imported where a module is; functions may import when they are called."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return ["." * node.level + (node.module or "")]
+    if isinstance(node, ast.FunctionDef):
+        return []
+    return [module for one in ast.iter_child_nodes(node) for module in imported_modules(one)]
+
+
+def imported_files(source, function, statements):
+    """Returns the modules beside the function's that it needs, name to text; and what is imported
+    else, "FILE imports MODULE", which no agent can."""
     files, foreign = {}, []
-    for statement in statements:
-        if isinstance(statement, ast.Import):
-            modules = [alias.name for alias in statement.names]
-        elif isinstance(statement, ast.ImportFrom):
-            modules = ["." * statement.level + (statement.module or "")]
-        else:
-            continue
-        for module in modules:
-            root = module.partition(".")[0]
-            path = os.path.join(os.path.dirname(function.path), module + ".py")
-            if root in sys.stdlib_module_names or root == "triton":
+    open_ends = [(source, statements)]
+    while open_ends:
+        importer, statements = open_ends.pop()
+        for module in (module for one in statements for module in imported_modules(one)):
+            name = module + ".py"
+            path = os.path.join(os.path.dirname(function.path), name)
+            if module.partition(".")[0] in (*sys.stdlib_module_names, "triton") or name in files:
                 continue
-            if module and os.path.isfile(path):
+            if os.path.isfile(path):
                 with open(path, encoding="utf-8") as file:
-                    files[module + ".py"] = file.read()
+                    files[name] = file.read()
+                open_ends.append((name, ast.parse(files[name]).body))
             else:
-                foreign.append(module)
-    return files, foreign
+                foreign.append(f"{importer} imports {module}")
+    return files, list(dict.fromkeys(foreign))
 
 
 class Accesses(ast.NodeVisitor):
@@ -321,7 +358,7 @@ def manifest_of(name, function, pointers, sources, foreign):
         f'  iterations_per_tile: "{MISSING}"',
         "}",
         "",
-        *(f"# {MISSING}: the source imports {module}; {ALLOWED}." for module in foreign),
+        *(f"# {MISSING}: {one}; {ALLOWED}." for one in foreign),
         "implementations {",
         '  backend: "triton"',
         *(f'  sources: "{source}"' for source in sources),
@@ -368,21 +405,15 @@ def main():
     place, name, out = sys.argv[1:]
     function = Function(import_function(place), place)
     statements = needed_statements(function)
-    files, foreign = imported_files(function, statements)
     source = name + ".py"
+    files, foreign = imported_files(source, function, statements)
     if source in files:
         refuse(f"the function's module imports a file {source}, too: give the kernel another name")
-    for module in foreign:
-        print(f"{source} imports {module}; {ALLOWED}", file=sys.stderr)
+    for one in foreign:
+        print(f"{one}; {ALLOWED}", file=sys.stderr)
     pointers = pointers_of(function, statements)
     manifest, dimensions = manifest_of(name, function, pointers, [source, *files], foreign)
-    text = "\n\n\n".join(
-        text_of(function, one) for one in statements if isinstance(one, ast.FunctionDef)
-    )
-    first = "\n".join(
-        text_of(function, one) for one in statements if not isinstance(one, ast.FunctionDef)
-    )
-    files[source] = f"{first}\n\n\n{text}\n" if first else text + "\n"
+    files[source] = source_of(function, statements)
     files["manifest.textproto"] = manifest
     files["reference.cu"] = reference_of(name, function, pointers)
     files["shapes.csv"] = ",".join(["layer", *dimensions]) + "\n"

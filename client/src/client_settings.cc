@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/digest.h"
 #include "base/environment_variable.h"
+#include "base/socket_paths.h"
 #include "base/status_macros.h"
 #include "client/src/endpoint.h"
 

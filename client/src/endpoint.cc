@@ -7,13 +7,6 @@
 #include "base/socket_paths.h"
 
 namespace wavetune {
-namespace {
-
-// Of sockaddr_un.
-constexpr size_t kMaxSocketPath = 107;
-
-}  // namespace
-
 std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
   std::string endpoint(explicit_endpoint);
   if (endpoint.empty()) endpoint = EnvironmentVariable("WAVETUNE_ENDPOINT");
@@ -21,19 +14,6 @@ std::string ReaderEndpoint(absl::string_view explicit_endpoint) {
   if (absl::StartsWith(endpoint, "/") || absl::StartsWith(endpoint, "."))
     endpoint = "unix:" + endpoint;
   return endpoint;
-}
-
-bool IsEndpoint(absl::string_view target) {
-  if (absl::ConsumePrefix(&target, "unix:")) {
-    absl::ConsumePrefix(&target, "//");
-    return !target.empty() && target.size() <= kMaxSocketPath;
-  }
-  const size_t colon = target.rfind(':');
-  if (colon == target.npos || colon + 1 == target.size()) return false;
-  absl::string_view host = target.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "["))
-    return absl::ConsumeSuffix(&host, "]") && !host.empty();
-  return !host.empty() && host.find_first_of(":/") == host.npos;
 }
 
 std::string SiblingEndpoint(absl::string_view reader_endpoint,

@@ -15,15 +15,6 @@ namespace wavetune {
 // A plain path becomes unix:path. Reads the environment; cannot fail.
 std::string ReaderEndpoint(absl::string_view explicit_endpoint = "");
 
-// Which endpoints are legal, for messages.
-inline constexpr absl::string_view kLegalEndpoints =
-    "the path of a socket (at most 107 characters), unix:/path or host:port "
-    "([address]:port of IPv6), without a scheme like http://";
-
-// Returns whether a gRPC target is one of these. gRPC would take
-// "tcp://host:1" for the name of a host, and look it up until the deadline.
-bool IsEndpoint(absl::string_view target);
-
 // Returns the endpoint of another role ("admin", "agent") beside a reader
 // endpoint: unix:/x/reader.sock becomes unix:/x/admin.sock. Endpoints of
 // another form are returned unchanged (one address serves all roles). Cannot

@@ -20,8 +20,9 @@ std::vector<std::string> AllOptions(const CudaArchitecture& architecture,
   return all;
 }
 
-std::string KeyOf(const Nvrtc& nvrtc, const CudaSource& source,
-                  const std::vector<std::string>& options) {
+std::string KeyOf(const Nvrtc& nvrtc, CudaSource source,
+                  std::vector<std::string> options) {
+  nvrtc.Complete(&source, &options);
   std::vector<std::string> parts = {"cuda", nvrtc.version(), source.name,
                                     absl::StrCat(options.size())};
   parts.insert(parts.end(), options.begin(), options.end());

@@ -126,6 +126,26 @@ extern "C" __global__ void f(__nv_bfloat16* b, __half* h, float* x) {
   EXPECT_EQ(without.headers(), "");
 }
 
+TEST_F(CudaCompilerTest, ASourceMayMakeTheUsualNamesItself) {
+  source_.files["value.cuh"] = R"(
+constexpr float INFINITY = 4.0f;
+#define NAN 1
+constexpr int value() { return int(INFINITY) + NAN; }
+)";
+  EXPECT_TRUE(Compile("-DVALUE=1").ok()) << Compile("-DVALUE=1").status();
+}
+
+TEST_F(CudaCompilerTest, OtherHeadersMakeAnotherEntry) {
+  if ((*nvrtc_)->headers().empty()) GTEST_SKIP() << "no toolkit's headers";
+  const absl::StatusOr<Cubin> first = Compile("-DVALUE=1");
+  const Nvrtc without = (*nvrtc_)->WithoutHeaders();
+  const CudaCompiler other(without, CudaArchitectureOf(90), directory_);
+  const absl::StatusOr<Cubin> second =
+      other.Compile(source_, {"-DVALUE=1"}, "f");
+  ASSERT_TRUE(first.ok() && second.ok()) << second.status();
+  EXPECT_NE(first->key, second->key);
+}
+
 TEST_F(CudaCompilerTest, AMissingHeaderSaysWhereHeadersAreLookedFor) {
   source_.files["a.cu"] = "#include <no_such_header.h>\n";
   EXPECT_THAT(Compile("-DVALUE=1").status().message(),

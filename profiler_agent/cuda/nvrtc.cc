@@ -65,9 +65,34 @@ bool IsError(absl::string_view line) {
 }
 
 // What sources use as if it were a part of the language, constant as there.
-constexpr const char* kUsualMacros[] = {
-    "-DINFINITY=__builtin_bit_cast(float,0x7f800000)",
-    "-DNAN=__builtin_bit_cast(float,0x7fc00000)"};
+constexpr std::pair<const char*, const char*> kUsualMacros[] = {
+    {"INFINITY", "__builtin_bit_cast(float,0x7f800000)"},
+    {"NAN", "__builtin_bit_cast(float,0x7fc00000)"}};
+
+bool InWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Whether a source makes `name` itself: #define NAME, NAME = x or NAME{x}. A
+// macro would make nonsense of it.
+bool Makes(absl::string_view source, absl::string_view name) {
+  for (size_t at = source.find(name); at != absl::string_view::npos;
+       at = source.find(name, at + 1)) {
+    absl::string_view before = source.substr(0, at);
+    absl::string_view after = source.substr(at + name.size());
+    if ((!before.empty() && InWord(before.back())) ||
+        (!after.empty() && InWord(after.front()))) {
+      continue;
+    }
+    before = absl::StripTrailingAsciiWhitespace(before);
+    after = absl::StripLeadingAsciiWhitespace(after);
+    if (absl::EndsWith(before, "define") || absl::StartsWith(after, "{") ||
+        (absl::StartsWith(after, "=") && !absl::StartsWith(after, "=="))) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // Stand for the toolkit's headers where these are not installed: the types, and
 // their conversions, which round to nearest even as those do.
@@ -226,8 +251,32 @@ std::string Nvrtc::Log(nvrtcProgram program) const {
   return log.c_str();  // It ends with a zero.
 }
 
+void Nvrtc::Complete(CudaSource* source,
+                     std::vector<std::string>* options) const {
+  if (headers_.empty() && absl::c_none_of(*options, NamesFolder))
+    source->files.insert(std::begin(kOwnHeaders), std::end(kOwnHeaders));
+  std::vector<std::string> all;
+  for (const auto& [name, value] : kUsualMacros) {
+    if (absl::c_none_of(source->files, [&, macro = name](const auto& file) {
+          return Makes(file.second, macro);
+        })) {
+      all.push_back(absl::StrCat("-D", name, "=", value));
+    }
+  }
+  all.insert(all.end(), options->begin(), options->end());
+  // Behind the caller's own.
+  if (!headers_.empty()) {
+    all.push_back(absl::StrCat("-I", headers_));
+    all.push_back(absl::StrCat("-I", headers_, "/cccl"));
+  }
+  *options = std::move(all);
+}
+
 absl::StatusOr<std::string> Nvrtc::Compile(
-    const CudaSource& source, const std::vector<std::string>& options) const {
+    const CudaSource& given, const std::vector<std::string>& options) const {
+  CudaSource source = given;
+  std::vector<std::string> all = options;
+  Complete(&source, &all);
   const auto main = source.files.find(source.name);
   if (main == source.files.end()) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -243,34 +292,20 @@ absl::StatusOr<std::string> Nvrtc::Compile(
     names.push_back(name.c_str());
     contents.push_back(content.c_str());
   }
-  if (headers_.empty() && absl::c_none_of(options, NamesFolder)) {
-    for (const auto& [name, content] : kOwnHeaders) {
-      if (source.files.contains(name)) continue;
-      names.push_back(name);
-      contents.push_back(content);
-    }
-  }
   nvrtcProgram program = nullptr;
   RETURN_IF_ERROR(
       Check(nvrtc_.nvrtcCreateProgram(
                 &program, main->second.c_str(), source.name.c_str(),
                 static_cast<int>(names.size()), contents.data(), names.data()),
             "creating a program"));
-  absl::StatusOr<std::string> cubin = CompileProgram(program, options);
+  absl::StatusOr<std::string> cubin = CompileProgram(program, all, options);
   nvrtc_.nvrtcDestroyProgram(&program);
   return cubin;
 }
 
 absl::StatusOr<std::string> Nvrtc::CompileProgram(
-    nvrtcProgram program, const std::vector<std::string>& options) const {
-  std::vector<std::string> all(std::begin(kUsualMacros),
-                               std::end(kUsualMacros));
-  all.insert(all.end(), options.begin(), options.end());
-  // Behind the caller's own.
-  if (!headers_.empty()) {
-    all.push_back(absl::StrCat("-I", headers_));
-    all.push_back(absl::StrCat("-I", headers_, "/cccl"));
-  }
+    nvrtcProgram program, const std::vector<std::string>& all,
+    const std::vector<std::string>& options) const {
   std::vector<const char*> texts;
   for (const std::string& option : all) texts.push_back(option.c_str());
   const nvrtcResult code = nvrtc_.nvrtcCompileProgram(

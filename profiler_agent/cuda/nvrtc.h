@@ -52,12 +52,18 @@ class Nvrtc {
     return other;
   }
 
-  // Returns the machine code. `#include "other"` finds the other files, never
-  // the disk. `#include <name>` finds the toolkit's headers; where these are
-  // not installed, and no option names a folder, cuda_bf16.h and cuda_fp16.h
-  // of our own, which have the types and their conversions. INFINITY and NAN
-  // are there. Errors: INVALID_ARGUMENT with the log's useful lines, also when
-  // the source is missing; RESOURCE_EXHAUSTED; INTERNAL.
+  // Adds what is compiled with each source: options (INFINITY and NAN where no
+  // file makes the name itself, the folders of the toolkit's headers), and
+  // where these are not installed, and no option names a folder, cuda_bf16.h
+  // and cuda_fp16.h of our own, which have the types and their conversions. A
+  // program depends on no more than these and version(). Cannot fail.
+  void Complete(CudaSource* source, std::vector<std::string>* options) const;
+
+  // Returns the machine code. `#include "other"` finds the other files, then
+  // what `#include <other>` finds: the folders of options and the toolkit's
+  // headers. What a kernel's folder should have had is refused before
+  // (source_includes.h). Errors: INVALID_ARGUMENT with the log's useful lines,
+  // also when the source is missing; RESOURCE_EXHAUSTED; INTERNAL.
   absl::StatusOr<std::string> Compile(
       const CudaSource& source, const std::vector<std::string>& options) const;
 
@@ -83,7 +89,8 @@ class Nvrtc {
   absl::Status Check(nvrtcResult code, absl::string_view what) const;
   std::string Log(nvrtcProgram program) const;
   absl::StatusOr<std::string> CompileProgram(
-      nvrtcProgram program, const std::vector<std::string>& options) const;
+      nvrtcProgram program, const std::vector<std::string>& all,
+      const std::vector<std::string>& options) const;
 
   Functions nvrtc_;
   std::string version_;

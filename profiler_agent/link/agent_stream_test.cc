@@ -14,6 +14,7 @@
 #include "formats/types.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profiler_agent/link/attach_client.h"
 #include "profiler_agent/measure/fake_device.h"
 #include "profiler_agent/worker/kernel_source.h"
 #include "profiler_agent/worker/test_kernels.h"
@@ -215,6 +216,13 @@ TEST(KeptKernelsTest, AKernelWithoutFingerprintIsNotKept) {
   EXPECT_NE(kernels.Take(source).value(), kernels.Take(source).value());
   EXPECT_TRUE(
       absl::IsInvalidArgument(kernels.Take(v1::KernelSource()).status()));
+}
+
+TEST(CheckEndpointTest, ASchemeIsRefusedWithWhatIsLegal) {
+  EXPECT_TRUE(CheckEndpoint("/run/agent.sock").ok());
+  const absl::Status status = CheckEndpoint("tcp://host:1");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(status.message(), HasSubstr("legal is the path of a socket"));
 }
 
 }  // namespace

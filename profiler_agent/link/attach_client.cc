@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/socket_diagnosis.h"
+#include "base/socket_paths.h"
 #include "base/status_macros.h"
 #include "formats/channel_credentials.h"
 #include "formats/status.h"
@@ -127,6 +128,11 @@ absl::Status AttachOnce(const AttachClientOptions& options, ReportRelay& relay,
 }  // namespace
 
 absl::Status CheckEndpoint(const std::string& endpoint) {
+  if (!IsEndpoint(GrpcTarget(endpoint))) {
+    return absl::InvalidArgumentError(absl::StrCat("endpoint \"", endpoint,
+                                                   "\" is not valid; legal is ",
+                                                   kLegalEndpoints));
+  }
   return CredentialsFor(GrpcTarget(endpoint)).status();
 }
 

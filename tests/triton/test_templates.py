@@ -249,3 +249,63 @@ def test_what_cannot_be_read_says_why(tmp_path: Path, text: str, place: str, sai
     done = read(tmp_path, place)
     assert done.returncode == 2
     assert said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_working_folder_is_not_pythons_own(tmp_path: Path) -> None:
+    for name in ("copy", "json", "inspect"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not that one')\n")
+    kernel = "import triton\n\n\n@triton.jit\ndef k(x):\n    return x\n"
+    for name in ("good", "select", "triton"):
+        (tmp_path / f"{name}.py").write_text(kernel)
+        done = read(tmp_path, f"{name}.py:k")
+        assert done.returncode == 0, done.stderr
+        assert json.loads((tmp_path / "files.json").read_text())["mine.py"] == kernel
+        (tmp_path / f"{name}.py").unlink()
+
+
+ORDERED = """
+import triton
+import triton.language as tl
+from helper import *
+
+
+def log2e():
+    return 1.5
+
+
+LOG2E = tl.constexpr(log2e())
+BLOCKS = 4; BLOCKS = BLOCKS * 2
+if BLOCKS == 8:
+
+    @triton.jit
+    def inner(v):
+        return v + BLOCKS * LOG2E
+
+
+@triton.jit
+def k(x):
+    return inner(twice(x))
+"""
+
+
+def test_the_source_can_be_imported_or_says_why_not(tmp_path: Path) -> None:
+    helper = "import common\nif True:\n    import json as torch\n" + HELPER
+    (tmp_path / "module.py").write_text(ORDERED)
+    (tmp_path / "helper.py").write_text(helper)
+    (tmp_path / "common.py").write_text("import numpy\n\n\ndef host():\n    import absent\n")
+    done = read(tmp_path, "module.py:k")
+    assert done.returncode == 0, done.stderr
+    files = json.loads((tmp_path / "files.json").read_text())
+    assert files["helper.py"] == helper and "common.py" in files
+    # Only numpy, and not what a function would import.
+    assert done.stderr.count("\n") == 1 and "common.py imports numpy; " in done.stderr
+    assert "# TODO: common.py imports numpy; " in files["manifest.textproto"]
+    folder = tmp_path / "kernel"
+    folder.mkdir()
+    for name in ("mine.py", "helper.py", "common.py"):
+        (folder / name).write_text(files[name])
+    program = "import mine; print(mine.BLOCKS, mine.LOG2E.value)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "8 1.5\n", done.stderr
