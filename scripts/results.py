@@ -20,7 +20,8 @@ import sys
 
 KEYS = ("id", "what", "target", "measured", "unit", "machine", "driver",
         "command", "commit", "date", "conditions", "missed")
-TOPICS = (("quality", "Quality of choices, replayed"),
+TOPICS = (("hour", "The first hour"),
+          ("quality", "Quality of choices, replayed"),
           ("live", "`gemm_bf16`, live"),
           ("kernels", "Triton kernels' code"),
           ("serving", "Triton kernels of serving engines"),

@@ -14,8 +14,8 @@ name = os.path.basename(sys.argv[0])
 if package is None or package.origin is None:
     sys.exit(f"{name}: {sys.executable} has the package wavetune no more: install the wheel there again")
 program = os.path.join(os.path.dirname(package.origin), "programs", "bin", name)
-# Triton, where an agent compiles with it, is this Python's.
-os.environ.setdefault("WAVETUNE_PYTHON", sys.executable)
+# `python3`, with which an agent compiles Triton where nobody names another, is this Python.
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
 try:
     os.execv(program, sys.argv)
 except OSError as error:

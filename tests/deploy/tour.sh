@@ -57,7 +57,8 @@ case "$1" in
     wavetuned --version > /dev/null
     wavetune-agent --version > /dev/null
     wavetune up
-    wavetune up > /dev/null # It is there already.
+    again="$(wavetune up 2>&1)" # It is there already, and nobody gave an option.
+    case "${again}" in *"its own options"*) fail "${again}" ;; esac
     wavetune status > /dev/null
     python3 - << 'PYTHON'
 import pathlib

@@ -94,9 +94,9 @@ std::string RepresentClient(const BoundClient& self) {
 }
 
 nb::object GetKernel(const BoundClient& self, const std::string& kernel) {
-  const std::shared_ptr<Client> client = self.client();
-  const auto spec = Ask([&] { return client->GetSpec(kernel); });
-  return KernelRecord(*spec, Ask([&] { return client->GetArguments(kernel); }));
+  const auto spec =
+      Ask([&, client = self.client()] { return client->GetSpec(kernel); });
+  return KernelRecord(*spec, self.GetArguments(kernel));
 }
 
 nb::object FindTable(const BoundClient& self, const std::string& kernel,

@@ -72,13 +72,13 @@ class GilReleased {
 
 // Runs `call` without the GIL. Its calls to daemons end as CANCELLED when
 // Python ends and, in the main thread, when a signal's handler raises: then
-// this throws that, nb::python_error.
+// this throws that, nb::python_error. WithoutGil ends what `call` holds, too.
 void RunWithoutGil(const std::function<void()>& call);
 
 template <typename Call>
 auto WithoutGil(Call call) {
   std::optional<decltype(call())> result;
-  RunWithoutGil([&] { result.emplace(call()); });
+  RunWithoutGil([&] { result.emplace(Call(std::move(call))()); });
   return *std::move(result);
 }
 

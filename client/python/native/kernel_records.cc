@@ -143,15 +143,13 @@ nb::tuple ToTuple(const std::vector<KernelArgument>& arguments) {
   return nb::tuple(result);
 }
 
-nb::object KernelRecord(const KernelSpec& spec,
-                        const std::vector<KernelArgument>& arguments) {
+nb::object KernelRecord(const KernelSpec& spec, const nb::tuple& arguments) {
   std::vector<std::string> parameters;
   for (const Parameter& parameter : spec.parameters)
     parameters.push_back(parameter.name);
-  return Record("Kernel")(spec.name, ToTuple(spec.dimensions),
-                          ToTuple(parameters),
-                          ToTuple(spec.SpecialisationNames()),
-                          ToTuple(arguments), ExpertsRecord(spec));
+  return Record("Kernel")(
+      spec.name, ToTuple(spec.dimensions), ToTuple(parameters),
+      ToTuple(spec.SpecialisationNames()), arguments, ExpertsRecord(spec));
 }
 
 std::string ConfigText(const nb::object& config) {

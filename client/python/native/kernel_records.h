@@ -19,9 +19,9 @@ nanobind::tuple ToTuple(const std::vector<Dimension>& dimensions);
 
 nanobind::tuple ToTuple(const std::vector<KernelArgument>& arguments);
 
-// Returns a Kernel. Throws nb::python_error.
+// Returns a Kernel, with the records of its arguments. Throws nb::python_error.
 nanobind::object KernelRecord(const KernelSpec& spec,
-                              const std::vector<KernelArgument>& arguments);
+                              const nanobind::tuple& arguments);
 
 // Returns the text of a config.json: as it is given, or what a mapping is in
 // JSON. Throws nb::python_error.
