@@ -42,7 +42,8 @@ std::vector<bool> EligibleCandidates(
   for (size_t i = 0; i < candidates.size(); ++i) {
     const CandidateState& c = candidates[i];
     if (static_cast<int>(c.observations.size()) < kFewestObservations) continue;
-    eligible[i] = 2 * counts[i] >= most;
+    // An anchor may be a problem that clients ask for, too.
+    eligible[i] = 2 * static_cast<int>(c.observations.size()) >= most;
     universal = universal || (eligible[i] && c.universal);
     if (c.universal && (best_universal == candidates.size() ||
                         counts[i] > counts[best_universal])) {

@@ -12,10 +12,10 @@ namespace wavetune {
 inline constexpr int kFewestObservations = 4;
 
 // Returns, per candidate, whether it may enter the portfolio: it has a model
-// and at least half as many anchors as the candidate with the most. Those that
-// screening dropped have fewer; their models are crude and would be chosen by
-// luck. Where no eligible candidate is legal for every problem, the best
-// sampled one that is becomes eligible too. Cannot fail.
+// and at least half as many samples as the candidate with the most has anchors.
+// Those that screening dropped have fewer; their models are crude and would be
+// chosen by luck. Where no eligible candidate is legal for every problem, the
+// best sampled one that is becomes eligible too. Cannot fail.
 std::vector<bool> EligibleCandidates(const SpecialisationState& specialisation);
 
 }  // namespace wavetune
