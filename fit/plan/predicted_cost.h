@@ -33,7 +33,8 @@ class CostPredictor {
 
  private:
   const KernelSpec& spec_;
-  // Of an iteration, in the median: of all samples (0: none), of a candidate's.
+  // Medians of an iteration's time: all samples have this one (0: none), each
+  // candidate's samples have theirs.
   double usual_us_ = 0;
   std::map<std::pair<std::string, Configuration>, double> own_us_;
 };

@@ -52,11 +52,12 @@ class Nvrtc {
     return other;
   }
 
-  // Adds what is compiled with each source: options (INFINITY and NAN where no
-  // file makes the name itself, the folders of the toolkit's headers), and
-  // where these are not installed, and no option names a folder, cuda_bf16.h
-  // and cuda_fp16.h of our own, which have the types and their conversions. A
-  // program depends on no more than these and version(). Cannot fail.
+  // Adds options and files that each compilation gets: INFINITY and NAN where
+  // no file makes the name itself, and the folders of the toolkit's headers.
+  // Where these are not installed, and no option names a folder, it adds our
+  // own cuda_bf16.h and cuda_fp16.h, which have the types and their
+  // conversions. A program depends on these and on version() alone. Cannot
+  // fail.
   void Complete(CudaSource* source, std::vector<std::string>* options) const;
 
   // Returns the machine code. `#include "other"` finds the other files, then

@@ -32,8 +32,8 @@ void StayAttached(const AttachClientOptions& options, ReportRelay& relay,
                   const std::stop_token& stop);
 
 // Returns whether an endpoint can be connected to as far as that shows here:
-// its form, and over TCP the files of TLS. Errors: INVALID_ARGUMENT saying what
-// is legal; as CredentialsFor (formats/channel_credentials.h).
+// its form, and over TCP the files of TLS. Errors: INVALID_ARGUMENT with the
+// legal forms; as CredentialsFor (formats/channel_credentials.h).
 absl::Status CheckEndpoint(const std::string& endpoint);
 
 // Returns the gRPC target of an endpoint: a plain path becomes "unix:path".
