@@ -331,8 +331,8 @@ absl::StatusOr<std::map<std::string, std::string>> KernelFromTriton(
         "Triton with --python or WAVETUNE_PYTHON"));
   }
   ASSIGN_OR_RETURN(const int code, (*child)->Wait());
-  *remarks = absl::StripAsciiWhitespace(
-      ReadInputFile(said, kMostPythonWrites).value_or(""));
+  *remarks = ReadInputFile(said, kMostPythonWrites).value_or("");
+  absl::StripAsciiWhitespace(remarks);
   if (code != 0 && remarks->empty())
     *remarks = absl::StrCat(python, " ended with exit code ", code);
   if (code == kExitUsage) return absl::InvalidArgumentError(*remarks);
