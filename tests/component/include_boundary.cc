@@ -253,8 +253,9 @@ std::string Judge(const std::string& path, const std::string& include,
     return "only rocksdb_* files include RocksDB";
   }
   if (IsCudaHeader(include) &&
-      !StartsWithAny(path, {"launch/", "profiler_agent/cuda/", "tests/gpu/"})) {
-    return "only launch/ and profiler_agent/cuda/ include "
+      !StartsWithAny(path, {"launch/", "profiler_agent/cuda/", "kernels/",
+                            "tests/gpu/", "tests/kernels/"})) {
+    return "only kernels, launch/ and profiler_agent/cuda/ include "
            "CUDA";
   }
   if (include.starts_with("prometheus/") &&
