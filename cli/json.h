@@ -30,9 +30,9 @@ Json ToJson(const std::vector<Dimension>& dimensions, const Problem& problem);
 Json ToJson(const std::vector<std::string>& parameters,
             const Configuration& configuration);
 
-// Returns `json` with an indentation of two, or -1: on one line, and a line
-// end. Bytes that are not
-// UTF-8 are replaced, and what a terminal would obey is escaped; cannot fail.
+// Returns `json` and a line end; with an indentation of -1 all is one line.
+// Bytes that are not UTF-8 are replaced, and what a terminal would obey is
+// escaped; cannot fail.
 std::string JsonText(const Json& json, int indentation = 2);
 
 // Prints it.

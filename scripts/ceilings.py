@@ -16,7 +16,7 @@ import sys
 import fit_constants
 from prose import tracked
 
-CEILINGS = {"tuned constants": 71, "lines of C++": 139210, "names of backends": 0, "callbacks of the server": 159}
+CEILINGS = {"tuned constants": 71, "lines of C++": 139209, "names of backends": 0, "callbacks of the server": 159}
 BACKEND_NAMED = re.compile(r'[!=]= *"(cuda|opencl|triton|replay)"')
 # As IsTestCode of tests/component/include_boundary.cc.
 NO_PART = re.compile(r"^tests/|/testing/|(^|/)(fake_|faulty_|mock_)[^/]*$|(test|contract|matchers|_fixture|benchmark)[^/]*$")

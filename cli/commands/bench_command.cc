@@ -253,18 +253,17 @@ absl::Status RunLocally(CommandContext& context, BenchOptions options) {
       place = absl::StrCat(dir, "/", options.kernel);
   }
   // Where it is not there the daemon says so.
-  if (std::filesystem::is_directory(place, error) && options.backends.empty()) {
+  if (std::filesystem::is_directory(place, error)) {
     ASSIGN_OR_RETURN(const KernelFolder folder, LoadKernelFolder(place));
-    options.backends = BackendsFor(folder.spec);
-  }
-  if (is_folder) {
-    ASSIGN_OR_RETURN(KernelFolder folder, LoadKernelFolder(options.kernel));
-    const std::filesystem::path path =
-        std::filesystem::absolute(options.kernel).lexically_normal();
-    options.kernels_dirs = {(path.has_filename() ? path : path.parent_path())
-                                .parent_path()
-                                .string()};
-    options.kernel = folder.spec.name;
+    if (options.backends.empty()) options.backends = BackendsFor(folder.spec);
+    if (is_folder) {
+      const std::filesystem::path path =
+          std::filesystem::absolute(options.kernel).lexically_normal();
+      options.kernels_dirs = {(path.has_filename() ? path : path.parent_path())
+                                  .parent_path()
+                                  .string()};
+      options.kernel = folder.spec.name;
+    }
   }
   ASSIGN_OR_RETURN(std::unique_ptr<LocalNode> node,
                    LocalNode::Start(options.kernels_dirs, options.backends));
